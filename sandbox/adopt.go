@@ -11,8 +11,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
-// Adopter is implemented by sandboxes that can go on from where a fork of theirs has
-// come to, as from the best of several attempts.
+// Adopter is implemented by sandboxes that can take over the state of one of their forks, for
+// example the best of several attempts.
 type Adopter interface {
 	Sandbox
 	Forker
@@ -20,18 +20,17 @@ type Adopter interface {
 
 	// ChangesSince lists what commands have changed since a point.
 	ChangesSince(ctx context.Context, since Point) ([]Change, error)
-	// ReviewSince looks through what has changed since a point, as
-	// [Reviewer.Review] does through all.
+	// ReviewSince reviews what has changed since a point, as [Reviewer.Review] reviews all changes.
 	ReviewSince(ctx context.Context, since Point) (*Review, error)
-	// Adopt makes what a fork of this sandbox has changed part of its workspace,
-	// and closes the fork. Nothing leaves the sandboxes by it, and nothing is
-	// copied. If this workspace has changed since the fork it fails with
-	// [ErrConflict]; while a command runs in either, with [ErrBusy]. What commands
-	// left behind is ended in both. After these two errors both can go on.
+	// Adopt makes the changes of a fork of this sandbox part of this workspace and closes the fork.
+	// Nothing leaves the sandboxes and nothing is copied. It fails with [ErrConflict] if this
+	// workspace has changed since the fork, and with [ErrBusy] while a command runs in either;
+	// after these two errors both sandboxes remain usable. Processes that commands left behind are
+	// ended in both.
 	Adopt(ctx context.Context, fork Sandbox) error
 }
 
-// self is how a sandbox that wraps one of this machine's shows it.
+// self returns the underlying sandbox, also for a wrapper that embeds it.
 func (l *local) self() *local { return l }
 
 func (l *local) Adopt(ctx context.Context, fork Sandbox) error {
@@ -49,13 +48,13 @@ func (l *local) Adopt(ctx context.Context, fork Sandbox) error {
 	return nil
 }
 
-// errNoFork means that two workspaces have not the same beginning.
+// errNoFork means that the two workspaces do not have the same origin.
 var errNoFork = errors.New("it is no fork of this sandbox")
 
 func (l *local) adopt(ctx context.Context, fork *local) error {
 	l.gate.Lock()
 	defer l.gate.Unlock()
-	// Not waited for without end: another may adopt this one into that.
+	// Do not wait without end: another goroutine may be adopting in the opposite direction.
 	if !lockSoon(fork.gate.TryLock) {
 		return ErrBusy
 	}
@@ -71,14 +70,14 @@ func (l *local) adopt(ctx context.Context, fork *local) error {
 	if err := l.ws.sameBeginning(ctx, fork.ws); err != nil {
 		return err
 	}
-	// Nothing writes on from here, in either.
+	// From here on no process may write in either sandbox.
 	if err := fork.spawner().Close(); err != nil {
 		return err
 	}
 	return l.reopen(func() error { return l.ws.take(fork.ws) })
 }
 
-// sameBeginning reports a workspace that is no longer the one that a fork was made of.
+// sameBeginning returns an error if the workspace is no longer the one that the fork was made from.
 func (ws *workspace) sameBeginning(ctx context.Context, fork *workspace) error {
 	if ws.origin != fork.origin || ws.lower != fork.lower || ws.overlay != fork.overlay || ws.disk != fork.disk ||
 		filepath.Dir(ws.scratch) != filepath.Dir(fork.scratch) {
@@ -99,8 +98,7 @@ func (ws *workspace) sameBeginning(ctx context.Context, fork *workspace) error {
 	return nil
 }
 
-// take makes the change of a fork that is over the same state its own. Nothing may
-// run on either.
+// take makes the changes of a fork over the same state its own. No command may run in either.
 func (ws *workspace) take(from *workspace) error {
 	to, change := ws.source, from.source
 	if ws.overlay {

@@ -17,36 +17,35 @@ import (
 	"time"
 )
 
-// Approver is implemented by sandboxes in which a single command may, once, be
-// run under other terms than theirs: outside, or with one more grant. A person,
-// or a policy of the host's, decides by calling Approve; nothing in a Cmd can.
+// Approver is implemented by sandboxes that can run a single command once under other terms than
+// their own: outside the sandbox, or with one more grant. A person or the host's policy decides by
+// calling Approve; nothing in a Cmd can.
 type Approver interface {
 	// Approve returns the permission to run exactly cmd, once, under terms. The
 	// permission holds for its arguments, working directory and environment to
 	// the byte, for this sandbox, and until it expires.
 	Approve(cmd Cmd, terms Terms) (Approval, error)
-	// ExecApproved runs the command that token was given for. It fails with
-	// ErrApproval, running nothing, if cmd is another one, or the token is
-	// unknown, used, expired or another sandbox's. A token that was tried with
-	// another command is used up.
+	// ExecApproved runs the command that token was given for. If cmd is a different command, or if
+	// the token is unknown, used, expired or another sandbox's, it runs nothing and fails with
+	// ErrApproval. A token that was tried with another command is used up.
 	ExecApproved(ctx context.Context, token string, cmd Cmd) (*Exit, error)
 }
 
-// Terms are what an approved command gets beyond its sandbox. Exactly one field
-// besides For must be set.
+// Terms extend what an approved command may do beyond its sandbox. Exactly one field besides For
+// must be set.
 type Terms struct {
-	// Outside runs it as a plain process of the host, with no isolation but the
-	// scrubbed environment. Files of the workspace that it executes or reads may
-	// have been written by earlier commands: look at them before.
+	// Outside runs it as a plain process of the host, isolated only by the scrubbed environment.
+	// Files of the workspace that it executes or reads may have been written by earlier commands:
+	// look at them first.
 	Outside bool
-	// Writable, ReadOnly and Net each add one grant, as in Config, to a sandbox of
-	// its own over the same workspace.
+	// Writable, ReadOnly and Net each add one grant, as in Config, to a separate sandbox over the
+	// same workspace.
 	Writable, ReadOnly, Net string
-	// For is how long the approval can be used; zero means ApprovalTime.
+	// For is the time for which the approval can be used; zero means ApprovalTime.
 	For time.Duration
 }
 
-// ApprovalTime is how long an approval can be used by default.
+// ApprovalTime is the default time for which an approval can be used.
 const ApprovalTime = 5 * time.Minute
 
 // Approval is the permission to run one command once.
@@ -56,22 +55,22 @@ type Approval struct {
 	// Digest names what was approved: SHA-256, in hex, over the terms, arguments,
 	// directory and environment. It is no secret and fit for a log.
 	Digest string
-	// Expires is when the token stops to be good.
+	// Expires is when the token stops being valid.
 	Expires time.Time
 }
 
 // ErrApproval means a token did not permit the command; the error says why.
 var ErrApproval = errors.New("not approved")
 
-// maxApprovals bounds the approvals of one sandbox that wait to be used.
+// maxApprovals bounds the unused approvals of one sandbox.
 const maxApprovals = 256
 
-// approvals are those of one sandbox.
+// approvals holds the approvals of one sandbox.
 type approvals struct {
-	now func() time.Time // time.Now, but in tests
+	now func() time.Time // time.Now, except in tests
 
 	mu   sync.Mutex
-	open map[string]pending // by the public half of the token
+	open map[string]pending // keyed by the public half of the token
 }
 
 type pending struct {
@@ -97,8 +96,8 @@ func (t Terms) validate() error {
 	return nil
 }
 
-// digest covers everything that decides what runs. Each part is preceded by its
-// length, so that no two commands are written the same.
+// digest covers everything that decides what runs. Each part is preceded by its length, so that two
+// different commands never encode the same.
 func (t Terms) digest(args []string, dir string, env []string) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	put := func(list ...string) {
@@ -121,8 +120,8 @@ func (t Terms) digest(args []string, dir string, env []string) (sum [sha256.Size
 	return sum
 }
 
-// add enters an approval and returns its token: a public half to find it by and
-// a secret half, compared in constant time.
+// add stores an approval and returns its token: a public half to find it by and a secret half that
+// is compared in constant time.
 func (a *approvals) add(digest [sha256.Size]byte, terms Terms) (Approval, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -144,8 +143,8 @@ func (a *approvals) add(digest [sha256.Size]byte, terms Terms) (Approval, error)
 	return Approval{Token: public + "." + secret, Digest: hex.EncodeToString(digest[:]), Expires: p.expires}, nil
 }
 
-// take uses a token up and returns its terms if it is good for a command, whose
-// digest under given terms digest computes.
+// take uses a token up and returns its terms if it is valid for a command; digest computes the
+// command's digest under given terms.
 func (a *approvals) take(token string, digest func(Terms) [sha256.Size]byte) (Terms, error) {
 	public, secret, _ := strings.Cut(token, ".")
 	a.mu.Lock()
@@ -184,8 +183,8 @@ func (l *local) Approve(cmd Cmd, terms Terms) (Approval, error) {
 	return a, nil
 }
 
-// digest is of the command as it would run: its environment is all of it, which
-// the host's process and the sandbox's configuration decide too.
+// digest hashes the command as it would run: with its whole environment, which also depends on the
+// host's process and the sandbox's configuration.
 func (l *local) digest(cmd Cmd) func(Terms) [sha256.Size]byte {
 	return func(t Terms) [sha256.Size]byte {
 		env := l.env
@@ -196,8 +195,8 @@ func (l *local) digest(cmd Cmd) func(Terms) [sha256.Size]byte {
 	}
 }
 
-// canGrant reports whether the workspace can be had under other terms: as a
-// directory that the host sees too. What an overlay shows exists inside only.
+// canGrant reports whether the workspace can be opened under other terms. It must be a directory
+// that the host sees too; an overlay's view exists only inside the sandbox.
 func (l *local) canGrant() error {
 	if !l.ws.inPlace() {
 		return errors.New("its workspace is a snapshot's, which exists inside the sandbox only; export the changes and run the command on those")

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// approving opens a sandbox of a tier that every system has: what is tested is
-// the token.
+// approving opens a sandbox of a tier that every system has, since only the token is tested.
 func approving(t *testing.T, cfg Config) *local {
 	t.Helper()
 	return open(t, cfg).(*local)
@@ -70,7 +69,7 @@ func TestApprovalIsForOneCommandOnce(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, exit, err)
 		}
 	}
-	// Tried with another command, a token is used up.
+	// A token that was tried with another command is used up.
 	token = approve()
 	changed := cmd
 	changed.Dir = "/"
@@ -105,7 +104,8 @@ func TestApprovalExpires(t *testing.T) {
 	}
 }
 
-// In a walled sandbox the approved command, and no other, passes the wall.
+// TestApprovalOpensOneWall checks that in an isolated sandbox only the approved command passes the
+// wall.
 func TestApprovalOpensOneWall(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the tier is Linux's")

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Backend runs processes somewhere else than on this host's own tiers: on
-// another machine, in a virtual machine. FromBackend makes a Sandbox of one.
+// Backend runs processes elsewhere than in this host's own tiers: on another machine or in a
+// virtual machine. FromBackend makes a Sandbox of it.
 type Backend interface {
-	// Spawn starts a process. It takes what it needs from s before it returns or
-	// later, until it calls s.Release; after an error it must not call it.
+	// Spawn starts a process. It may use s until it calls s.Release, also after it has returned. If
+	// it fails, it must not call s.Release.
 	Spawn(ctx context.Context, s Spawn) (Child, error)
-	// Close ends everything that was started, and frees what is held for it.
+	// Close ends everything that was started and frees its resources.
 	Close() error
 }
 
@@ -23,11 +23,11 @@ type Spawn struct {
 	Args []string
 	Dir  string
 	Env  []string
-	// Timeout is Cmd.Timeout. It is kept here; a backend may keep it too, for the
-	// case that this host goes away.
+	// Timeout is Cmd.Timeout. This host enforces it; a backend may enforce it too, in case this
+	// host disappears.
 	Timeout time.Duration
-	// Stdin is read, Stdout and Stderr are written by the process; the latter two
-	// are the same file when a command merges them.
+	// Stdin is read by the process, Stdout and Stderr are written by it; the latter two are the
+	// same file when a command merges them.
 	Stdin, Stdout, Stderr *os.File
 	// Release closes the files. It must be called once all output is written.
 	Release func()
@@ -35,9 +35,9 @@ type Spawn struct {
 
 // Child is a process that a Backend started.
 type Child interface {
-	// PID is the process's number where it runs.
+	// PID is the process's number on the machine where it runs.
 	PID() int
-	// Wait returns when the process has ended and Spawn.Release was called.
+	// Wait returns once the process has ended and Spawn.Release was called.
 	Wait() (Ended, error)
 	// Signal sends a signal to the process group.
 	Signal(syscall.Signal) error
@@ -45,7 +45,7 @@ type Child interface {
 	Kill() error
 }
 
-// Ended is how a Child ended.
+// Ended describes how a Child ended.
 type Ended struct {
 	Code         int
 	Signal       syscall.Signal
@@ -55,14 +55,14 @@ type Ended struct {
 	Denials      []Denial
 }
 
-// FromBackend makes a Sandbox whose processes b starts. dir is the workspace as
-// they see it; isolation is what b enforces. Closing the Sandbox closes b.
+// FromBackend makes a Sandbox whose processes are started by b. dir is the workspace as they see
+// it; isolation is what b enforces. Closing the Sandbox closes b.
 func FromBackend(dir string, isolation Isolation, b Backend) Sandbox {
 	return backed{newLocal(&workspace{dir: dir}, nil, isolation.clone(), backendSpawner{b})}
 }
 
-// backed shows the methods that a sandbox elsewhere has, and not those about a
-// workspace on this host.
+// backed exposes only the methods that a sandbox elsewhere supports, not those about a workspace on
+// this host.
 type backed struct{ l *local }
 
 func (b backed) Exec(ctx context.Context, cmd Cmd) (*Exit, error)     { return b.l.Exec(ctx, cmd) }

@@ -16,8 +16,8 @@ type base struct {
 	done func() error
 }
 
-// openBase finds the commit's tree in the layer store, or checks it out for this
-// workspace alone.
+// openBase finds the commit's tree in the layer store. If there is no store, it checks the commit
+// out for this workspace alone.
 func openBase(ctx context.Context, snap Snapshot, cfg *Config) (*base, error) {
 	b := &base{}
 	b.refs.Store(1)

@@ -19,10 +19,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// These print ratios of one run, since absolute times are of one machine and its
-// load. "cpu" is that of this process, its broker and all their children.
+// These benchmarks print ratios within one run, since absolute times depend on the machine and its
+// load. "cpu" is the processor time of this process, its broker and all their children.
 
-// cpuUsed is what they have used so far.
+// cpuUsed returns the processor time that they have used so far.
 func cpuUsed(b *testing.B) time.Duration {
 	b.Helper()
 	var sum time.Duration
@@ -41,13 +41,13 @@ func cpuUsed(b *testing.B) time.Duration {
 	pid := theBroker.b.proc.Pid
 	sum += cpuOf(pid)
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	for _, t := range tasks { // first processes, and the fork server
+	for _, t := range tasks { // init processes and the fork server
 		for _, child := range strings.Fields(read(b, t)) {
 			n, _ := strconv.Atoi(child)
 			sum += cpuOf(n)
 		}
 	}
-	// Those that were waited for, in steps of a clock tick.
+	// Children that were waited for, in clock ticks.
 	stat := read(b, fmt.Sprintf("/proc/%d/stat", pid))
 	f := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	for _, s := range f[13:15] {
@@ -57,7 +57,7 @@ func cpuUsed(b *testing.B) time.Duration {
 	return sum
 }
 
-// cpuOf is the processor time of a process, without its children's.
+// cpuOf returns the processor time of a process, without its children's.
 func cpuOf(pid int) time.Duration {
 	var ts unix.Timespec
 	const sched = 2 // CPUCLOCK_SCHED, see clock_getcpuclockid(3)
@@ -67,8 +67,7 @@ func cpuOf(pid int) time.Duration {
 	return time.Duration(ts.Nano())
 }
 
-// timed runs f n times and returns how long each took, and the processor time of
-// one.
+// timed runs f n times and returns how long each run took, and the processor time per run.
 func timed(b *testing.B, n int, f func()) (took []time.Duration, cpu time.Duration) {
 	b.Helper()
 	before := cpuUsed(b)
@@ -96,7 +95,7 @@ func plainTrue(b *testing.B) func() {
 }
 
 func coldTrue(b *testing.B, dir string) func() {
-	open(b, Config{Dir: dir}) // skips where the tier cannot be had, and starts the broker
+	open(b, Config{Dir: dir}) // skips if the tier is not available, and starts the broker
 	return func() {
 		sb, err := Local(b.Context(), Config{Dir: dir})
 		if err != nil {
@@ -111,10 +110,9 @@ func coldTrue(b *testing.B, dir string) func() {
 	}
 }
 
-// BenchmarkRatios compares a plain exec, a command in a standing sandbox, a
-// sandbox alone, one for one command, and what others need for that, if they are
-// installed.
-// The bars: warm p50 1.4 and p99 4, cold cpu 4, all times a plain exec's.
+// BenchmarkRatios compares a plain exec, a command in an existing sandbox, making a sandbox, a
+// sandbox for one command, and the same with other programs, if they are installed. The limits, in
+// multiples of a plain exec: warm p50 1.4 and p99 4, cold cpu 4.
 func BenchmarkRatios(b *testing.B) {
 	dir := b.TempDir()
 	cold := coldTrue(b, dir)
@@ -187,9 +185,9 @@ func BenchmarkCreate(b *testing.B) {
 	}
 }
 
-// BenchmarkThroughput runs commands in standing sandboxes and whole lives of
-// sandboxes, four at a time for each processor, as many as go into a second. The
-// bars, on two processors: 1,200 and 250.
+// BenchmarkThroughput measures how many commands in existing sandboxes, and how many whole sandbox
+// lifetimes, fit into a second, with four at a time for each processor. The targets, on two
+// processors: 1,200 and 250.
 func BenchmarkThroughput(b *testing.B) {
 	dir := b.TempDir()
 	cold := coldTrue(b, dir)
@@ -226,8 +224,8 @@ func BenchmarkThroughput(b *testing.B) {
 	}
 }
 
-// BenchmarkHeap compares the start of a sandbox from a small host with that from
-// one whose heap has 2 GiB. The bar is 1.3.
+// BenchmarkHeap compares the start of a sandbox from a small host with that from a host with a heap
+// of 2 GiB. The limit is 1.3.
 func BenchmarkHeap(b *testing.B) {
 	if testing.Short() {
 		b.Skip("needs 2 GiB")
@@ -246,8 +244,8 @@ func BenchmarkHeap(b *testing.B) {
 	}
 }
 
-// benchDir is a directory where workspaces usually are: not below /tmp, of which a
-// sandbox has its own.
+// benchDir makes a directory where workspaces usually are: not below /tmp, since a sandbox has a
+// /tmp of its own.
 func benchDir(b *testing.B) string {
 	b.Helper()
 	here, err := os.Getwd()
@@ -262,8 +260,8 @@ func benchDir(b *testing.B) string {
 	return dir
 }
 
-// BenchmarkAttach gives ready sandboxes a workspace of 5,000 files and takes it
-// from them again. The bar for the former is 1 ms.
+// BenchmarkAttach attaches a workspace of 5,000 files to ready sandboxes and detaches it again. The
+// limit for attaching is 1 ms.
 func BenchmarkAttach(b *testing.B) {
 	p := recyclable(b, PoolConfig{MaxUses: 1 << 30, Config: Config{ScratchDir: os.Getenv("LUTHIER_SCRATCH")}})
 	dir := benchDir(b)
@@ -289,9 +287,9 @@ func BenchmarkAttach(b *testing.B) {
 	b.ReportMetric(ms(quantile(recycle, 0.5)), "recycle-p50-ms")
 }
 
-// BenchmarkBurst asks for 500 leases at once of a pool of 100 that recycles, each
-// for one command. The bar: p99 of the time to a lease 0.35 of that of as many
-// sandboxes started from nothing under the same limit.
+// BenchmarkBurst asks a recycling pool of 100 for 500 leases at once, each for one command. The
+// limit: the p99 time to a lease must be at most 0.35 of that of as many sandboxes started from
+// scratch under the same concurrency limit.
 func BenchmarkBurst(b *testing.B) {
 	const leases, places = 500, 100
 	snap := SnapshotDir(benchDir(b))
@@ -336,9 +334,9 @@ func BenchmarkBurst(b *testing.B) {
 	}
 }
 
-// BenchmarkIdle keeps sandboxes standing and says what each costs and what a
-// command in one of them takes. LUTHIER_IDLE is their number; the bars, for 1000,
-// are 1 MiB and twice a lone one's.
+// BenchmarkIdle keeps sandboxes open and reports the memory of each and the time of a command in
+// one of them. LUTHIER_IDLE sets their number. The limits, for 1000, are 1 MiB and twice the time
+// in a single sandbox.
 func BenchmarkIdle(b *testing.B) {
 	n, _ := strconv.Atoi(os.Getenv("LUTHIER_IDLE"))
 	n = max(n, 20)
@@ -369,7 +367,8 @@ func BenchmarkIdle(b *testing.B) {
 	}
 }
 
-// memAvailable is what the whole system has left, the kernel's own needs included.
+// memAvailable returns the memory that the whole system has available; it therefore counts the
+// kernel's use too.
 func memAvailable(b *testing.B) int64 {
 	for line := range strings.Lines(read(b, "/proc/meminfo")) {
 		if f := strings.Fields(line); len(f) == 3 && f[0] == "MemAvailable:" {
@@ -381,7 +380,7 @@ func memAvailable(b *testing.B) int64 {
 	return 0
 }
 
-// pssOf is the memory of a process, with its part of what it shares.
+// pssOf returns the memory of a process, with its share of shared pages.
 func pssOf(b *testing.B, pid int) int64 {
 	text := read(b, filepath.Join("/proc", strconv.Itoa(pid), "smaps_rollup"))
 	for line := range strings.Lines(text) {
@@ -394,8 +393,8 @@ func pssOf(b *testing.B, pid int) int64 {
 	return 0
 }
 
-// BenchmarkCycles creates, uses and destroys sandboxes, new and recycled in turn,
-// and fails if anything has grown by the end. LUTHIER_CYCLES is their number.
+// BenchmarkCycles creates, uses and destroys sandboxes, alternately new and recycled, and fails if
+// any resource has grown by the end. LUTHIER_CYCLES sets their number.
 func BenchmarkCycles(b *testing.B) {
 	n, _ := strconv.Atoi(os.Getenv("LUTHIER_CYCLES"))
 	n = max(n, 100)

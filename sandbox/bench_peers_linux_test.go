@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// peers are the installed programs that run one command in namespaces of its own,
-// each set up to run /bin/true. Those that do not work here are left out.
+// peers returns the installed programs that run a command in new namespaces, each set up to run
+// /bin/true. Programs that do not work here are left out.
 func peers(b *testing.B) map[string]func() {
 	b.Helper()
 	commands := map[string][]string{
@@ -43,8 +43,8 @@ func peers(b *testing.B) map[string]func() {
 	return out
 }
 
-// ociBundle makes a bundle, by the runtime's own template, whose root shows the
-// host's programs. It is "" without the runtime.
+// ociBundle makes a bundle from the runtime's own template, with the host's programs in its root.
+// It returns "" if the runtime is not installed.
 func ociBundle(b *testing.B, runtime string) string {
 	b.Helper()
 	dir := b.TempDir()

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// BenchmarkExec runs /bin/true by os/exec and at every tier this host grants; the
-// numbers to compare are of one run.
+// BenchmarkExec runs /bin/true by os/exec and at every tier that this host supports; compare only
+// numbers of the same run.
 func BenchmarkExec(b *testing.B) {
 	b.Run("os-exec", func(b *testing.B) {
 		b.ReportAllocs()
@@ -52,7 +52,7 @@ func BenchmarkLocal(b *testing.B) {
 	}
 }
 
-// BenchmarkPoolGet leases a ready sandbox, runs nothing and gives it back.
+// BenchmarkPoolGet leases a ready sandbox, runs nothing and returns it.
 func BenchmarkPoolGet(b *testing.B) {
 	p := newPool(b, PoolConfig{Warm: 4})
 	snap := SnapshotDir(b.TempDir())

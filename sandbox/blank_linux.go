@@ -13,28 +13,28 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
-// blank is a complete sandbox that has no workspace yet. It gets one at a lease,
-// by one request to the broker, and can be made blank again afterwards.
+// blank is a complete sandbox without a workspace. A lease attaches one by a single request to the
+// broker; afterwards the sandbox can be made blank again.
 type blank struct {
 	cfg  *Config // normalized, without Dir and Snapshot
 	id   identity
 	plan *plan
 	iso  Isolation
 	run  *guestSpawner
-	ws   *workspace // of the next or present lease
+	ws   *workspace // of the next or current lease
 	uses int
 
 	scratch string            // the directory that the plan was made for
-	key     string            // tells whether the next lease can have the overlay of the last
+	key     string            // decides whether the next lease can reuse the overlay of the last
 	clean   map[string]string // fingerprints of the places of ws, by directory
 }
 
-// errAttach means that a blank sandbox could not be given this workspace, though
-// one made over it from the start may be had.
+// errAttach means that a blank sandbox cannot take this workspace, although a new sandbox over it
+// may be possible.
 var errAttach = errors.New("workspace cannot be attached")
 
-// makeBlank starts one. It fails where sandboxes of the highest tier cannot be
-// had, or are not wanted.
+// makeBlank starts a blank sandbox. It fails if sandboxes of the highest tier are not available or
+// not wanted.
 func makeBlank(ctx context.Context, cfg *Config) (*blank, error) {
 	if !hooked.Load() {
 		return nil, ErrInit
@@ -56,7 +56,7 @@ func makeBlank(ctx context.Context, cfg *Config) (*blank, error) {
 	}
 	b.plan, b.iso, b.run = r.plan, r.iso, r.run
 	b.scratch = b.ws.disk.keyed(b.ws.scratch)
-	// How it is now is how it must be again before it may be used again.
+	// The state found now must be restored before the sandbox may be reused.
 	if err := b.order(ctx, &mountOrder{Verify: true}); err != nil {
 		return nil, errors.Join(err, b.close())
 	}
@@ -64,7 +64,7 @@ func makeBlank(ctx context.Context, cfg *Config) (*blank, error) {
 	return b, nil
 }
 
-// press takes the fingerprints of the places of ws that nobody has used yet.
+// press takes the fingerprints of the places of ws before anybody has used them.
 func (b *blank) press() {
 	b.clean = map[string]string{}
 	dirs := []string{b.ws.sub(scratchTmp), b.ws.sub(scratchHome)}
@@ -74,8 +74,8 @@ func (b *blank) press() {
 	}
 }
 
-// unused reports whether the lease left nothing in the places of ws, and makes their
-// times say nothing of it either.
+// unused reports whether the lease left nothing in the places of ws, and resets their timestamps so
+// that these do not reveal the lease either.
 func (b *blank) unused() bool {
 	now := time.Now()
 	for dir, print := range b.clean {
@@ -86,7 +86,7 @@ func (b *blank) unused() bool {
 	return true
 }
 
-// owner is the user that the guest's private files must belong to, if not ours.
+// owner returns the user who must own the guest's private files, or nil if that is us.
 func (id identity) owner() *tree.Owner {
 	if !id.dropped {
 		return nil
@@ -106,7 +106,7 @@ func (b *blank) order(ctx context.Context, o *mountOrder) error {
 	return err
 }
 
-// attach gives the sandbox a workspace over snap.
+// attach attaches a workspace over snap to the sandbox.
 func (b *blank) attach(ctx context.Context, snap Snapshot) (*local, error) {
 	cfg := *b.cfg
 	cfg.Snapshot = snap
@@ -114,8 +114,8 @@ func (b *blank) attach(ctx context.Context, snap Snapshot) (*local, error) {
 		return nil, err
 	}
 	b.ws.overlay = true
-	// What is granted inside the workspace would be hidden by it, and what the
-	// workspace is mounted on must not be something of the sandbox's own.
+	// A workspace would hide the grants inside it, and it must not be mounted over something of the
+	// sandbox itself.
 	for _, m := range b.plan.mounts {
 		if within(m.Target, b.ws.dir) {
 			return nil, fmt.Errorf("%w: %s lies in it", errAttach, m.Target)
@@ -131,7 +131,7 @@ func (b *blank) attach(ctx context.Context, snap Snapshot) (*local, error) {
 	if err := b.order(ctx, &mountOrder{Add: p.mounts, Owned: p.ownedList()}); err != nil {
 		return nil, fmt.Errorf("%w: %w", errAttach, err)
 	}
-	b.ws.layer = fingerprintOf(b.ws.upper()) // as it is once it is mounted
+	b.ws.layer = fingerprintOf(b.ws.upper()) // its state once it is mounted
 	b.uses++
 	l := newLocal(b.ws, b.plan.env, b.iso, b.run)
 	l.cfg = cfg
@@ -141,18 +141,17 @@ func (b *blank) attach(ctx context.Context, snap Snapshot) (*local, error) {
 	return l, nil
 }
 
-// renewed are the places that hold a lease's files.
+// renewed lists the places that hold a lease's files.
 var renewed = []string{"/tmp", insideHome, "/dev/shm"}
 
-// recycle makes the sandbox blank again: it kills all that runs, drops all that
-// was written, and has the broker verify that nothing is left. Places that the lease
-// did not use stay as they are. After an error the sandbox must be closed.
+// recycle makes the sandbox blank again: it kills all processes, drops all that was written, and
+// has the broker verify that nothing is left. Places that the lease did not use are kept. After an
+// error the sandbox must be closed.
 func (b *blank) recycle(ctx context.Context) error {
 	if err := b.run.reset(); err != nil {
 		return fmt.Errorf("kill what is left: %w", err)
 	}
-	// The workspace goes first: the directories that it is mounted on may be in one
-	// of the places.
+	// Drop the workspace first: the directories that it is mounted on may be in one of the places.
 	off := &mountOrder{Empty: []string{"/dev/shm"}, Drop: []string{b.ws.dir}, Forget: []string{b.ws.dir}, Verify: true}
 	asNew := b.ws.asNew()
 	if b.key != "" && asNew {
@@ -174,7 +173,7 @@ func (b *blank) recycle(ctx context.Context) error {
 	if err := fresh.limit(ctx, b.cfg); err != nil {
 		return errors.Join(err, fresh.remove())
 	}
-	if fresh.disk == nil && used.disk != nil { // which the report still names
+	if fresh.disk == nil && used.disk != nil { // the report still names it
 		return errors.Join(fresh.diskLess, fresh.remove())
 	}
 	o, err := b.renewal(off, fresh)
@@ -192,8 +191,8 @@ func (b *blank) recycle(ctx context.Context) error {
 	return used.remove()
 }
 
-// renewal is the order that replaces the places by new ones over fresh, after what is
-// left to do of off.
+// renewal returns the order that does what is left of off and then replaces the places by new ones
+// over fresh.
 func (b *blank) renewal(off *mountOrder, fresh *workspace) (*mountOrder, error) {
 	o := &mountOrder{Drop: append(off.Drop, renewed...), Forget: off.Forget, Verify: true}
 	for i, m := range b.plan.mounts {
@@ -218,8 +217,8 @@ func (b *blank) renewal(off *mountOrder, fresh *workspace) (*mountOrder, error) 
 	return o, nil
 }
 
-// moved turns a path in the scratch directory that the plan was made for into the
-// one in fresh, where an overlay's directories are made.
+// moved translates a path in the scratch directory that the plan was made for into the path in
+// fresh, and makes the directories of an overlay there.
 func (b *blank) moved(path string, fresh *workspace) (string, error) {
 	rel, ok := strings.CutPrefix(path, b.scratch+string(filepath.Separator))
 	if !ok {
@@ -243,5 +242,5 @@ func (b *blank) holds(l *local) bool {
 	return withoutNet(l.spawner()) == spawner(b.run) && l.ws == b.ws
 }
 
-// close ends the sandbox and removes what it kept on the host.
+// close ends the sandbox and removes its files from the host.
 func (b *blank) close() error { return errors.Join(b.run.Close(), b.ws.remove()) }

@@ -7,7 +7,7 @@ import (
 	"errors"
 )
 
-// blank is a complete sandbox without a workspace; there is none on this system.
+// blank is a complete sandbox without a workspace; this system supports none.
 type blank struct {
 	uses int
 }

@@ -12,27 +12,27 @@ import (
 	"github.com/luthier-dev/luthier/internal/proctree"
 )
 
-// apart runs f on a thread that ends with it, and may be moved anywhere. That is never
-// the process's first thread, which does not end: it would stay where it was moved, and
-// hold a dead sandbox's mounts, until the process ends.
+// apart runs f on a thread that ends with f and may change its namespaces freely. It never uses the
+// process's first thread, which cannot end: that thread would stay in the namespaces it entered,
+// and hold a dead sandbox's mounts until the process ends.
 func apart(f func()) {
 	go func() {
 		runtime.LockOSThread()
 		if unix.Gettid() != unix.Getpid() {
-			f() // and never unlocked
+			f() // never unlocked, so that the thread ends
 			return
 		}
 		begun := make(chan struct{})
-		apart(func() { close(begun); f() }) // on another thread, as this one is taken
+		apart(func() { close(begun); f() }) // on another thread, since this one is taken
 		<-begun
 		runtime.UnlockOSThread()
 	}()
 }
 
-// enterAs moves the calling thread among a sandbox's mounts and IPC, where /proc is
-// the sandbox's. It keeps the broker's rights there, but what asks by the real user,
-// as access(2) does, asks for the sandbox's. The thread can never be used for
-// anything else again: see apart.
+// enterAs moves the calling thread into a sandbox's mount and IPC namespaces, where /proc is the
+// sandbox's. The thread keeps the broker's rights there, but calls that check the real user, such
+// as access(2), use the sandbox's user. The thread can never be used for anything else again: see
+// apart.
 func (b *box) enterAs() error {
 	if err := unix.Unshare(unix.CLONE_FS); err != nil {
 		return fmt.Errorf("unshare: %w", err)
@@ -52,7 +52,7 @@ func (b *box) enterAs() error {
 		fds = append(fds, fd)
 	}
 	select {
-	case <-b.gone: // its number may be another's
+	case <-b.gone: // the PID may have been reused
 		return os.ErrProcessDone
 	default:
 	}
@@ -62,7 +62,7 @@ func (b *box) enterAs() error {
 		}
 	}
 	if b.user.Dropped {
-		// Of this thread alone, hence the raw calls.
+		// Raw calls change this thread only.
 		keep := ^uintptr(0)
 		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESGID, uintptr(b.user.OutGID), keep, keep); errno != 0 {
 			return errno
@@ -74,8 +74,8 @@ func (b *box) enterAs() error {
 	return nil
 }
 
-// within runs f on the box's thread inside, or says why there is none. It is no error
-// if the sandbox has ended.
+// within runs f on the broker's thread inside the sandbox, or returns the reason if that thread
+// could not enter. If the sandbox has ended, it returns nil.
 func (b *box) within(f func()) (err error) {
 	b.insideOnce.Do(func() {
 		b.inside = make(chan func(notThere error))
@@ -111,15 +111,14 @@ func (b *box) within(f func()) (err error) {
 	}
 }
 
-// kill ends a command and what came of it, from outside: nothing inside can be in
-// the way.
+// kill ends a command and its descendants from outside, so that nothing inside can prevent it.
 func (d *brokerd) kill(o *killOrder) error {
 	if o == nil || o.Marker == "" {
 		return fmt.Errorf("broker: incomplete order")
 	}
 	b := d.box(o.Key)
 	if b == nil {
-		return nil // all ended with it
+		return nil // all processes ended with it
 	}
 	done := make(chan error, 1)
 	apart(func() {
@@ -141,7 +140,7 @@ func (b *box) say(r reply) {
 	}
 }
 
-// drain reads and forgets, so that who goes on writing is not stopped.
+// drain reads and discards output, so that processes that keep writing do not block.
 func drain(files []*os.File) {
 	for _, f := range files {
 		go func() {

@@ -12,12 +12,12 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/initproc"
 )
 
-// shouldBeReadOnly are places in which nothing can be written, if a sandbox's files
-// are kept apart.
+// shouldBeReadOnly lists directories in which nothing can be written if a sandbox's files are
+// separate from the host's.
 var shouldBeReadOnly = []string{"/", "/etc", "/usr", "/var", "/dev"}
 
-// observe looks at a first process from outside: at what is, not at what was asked
-// for.
+// observe looks at an init process from outside and reports what the kernel enforces, whatever the
+// spec asked for.
 func (b *box) observe(sp *spec, id identity, a *initproc.Answer, probes wallProbes, noted bool) (*facts, error) {
 	dir := "/proc/" + strconv.Itoa(b.pid) + "/"
 	text, err := os.ReadFile(dir + "status")
@@ -68,7 +68,7 @@ func namespacesOf(dir string) map[string]string {
 	return out
 }
 
-// limitsInForce lists the limits of a process, 0 for ours, as they are.
+// limitsInForce lists the limits that the kernel enforces on a process; pid 0 is this process.
 func limitsInForce(pid int, l Limits) string {
 	var out []string
 	for _, r := range rlimits {

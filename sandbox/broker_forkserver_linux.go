@@ -15,14 +15,14 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/initproc"
 )
 
-// forkServers are what first processes are forked by: one at a time, and a new one when it
-// has died. What it made before are the broker's own children and live on; the birth
-// that it died of is tried again.
+// forkServers holds the fork server that forks init processes. There is one at a time; if it dies,
+// a new one replaces it. Processes it forked are children of the broker and live on. The fork
+// during which it died is tried again.
 type forkServers struct {
 	mu      sync.Mutex
 	current *initproc.Parent
 
-	births sync.RWMutex // held for reading from a fork until the child is known
+	births sync.RWMutex // held for reading from a fork until the child is registered
 }
 
 func newForkServers() (*forkServers, error) {
@@ -36,7 +36,7 @@ func (n *forkServers) get() *initproc.Parent {
 	return n.current
 }
 
-// renew replaces a fork server that has died, unless that was done already.
+// renew replaces a fork server that has died, unless it has already been replaced.
 func (n *forkServers) renew(dead *initproc.Parent) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -52,7 +52,8 @@ func (n *forkServers) renew(dead *initproc.Parent) error {
 	return nil
 }
 
-// born is a birth by the current fork server, or by the next if that dies of it.
+// born forks an init process with the current fork server. If that server dies doing it, the next
+// one tries again.
 func (d *brokerd) born(o *spawnOrder) (b *box, control *os.File, f *facts, err error) {
 	for again := true; ; again = false {
 		p := d.forkServers.get()
@@ -65,20 +66,20 @@ func (d *brokerd) born(o *spawnOrder) (b *box, control *os.File, f *facts, err e
 		}
 		go d.reapUnknown()
 		if !again {
-			// Not one that can be told from a death of its own: the next may do.
+			// Not wrapped, so that the broker does not end for it: the next fork server may work.
 			return nil, nil, nil, fmt.Errorf("two fork servers died of this: %v", err)
 		}
 	}
 }
 
-// reapUnknown waits for children that a fork server made and did not live to tell of. They
-// end by themselves: nobody holds the other end of their sockets.
+// reapUnknown waits for children whose fork server died before it could report them. They end by
+// themselves, since nobody holds the other end of their sockets.
 func (d *brokerd) reapUnknown() {
 	for range 20 {
 		d.forkServers.births.Lock()
 		for _, pid := range children() {
 			if !d.knows(pid) {
-				_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) // one that runs stays
+				_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) // a running child is left alone
 			}
 		}
 		d.forkServers.births.Unlock()
@@ -86,7 +87,7 @@ func (d *brokerd) reapUnknown() {
 	}
 }
 
-// knows reports whether a child is a sandbox's, which has its own to wait for it.
+// knows reports whether a child belongs to a registered sandbox, which waits for it itself.
 func (d *brokerd) knows(pid int) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -98,7 +99,7 @@ func (d *brokerd) knows(pid int) bool {
 	return false
 }
 
-// children lists this process's, of all its threads.
+// children lists the children of all threads of this process.
 func children() (pids []int) {
 	files, _ := filepath.Glob("/proc/self/task/*/children")
 	for _, f := range files {

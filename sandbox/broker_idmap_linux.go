@@ -14,15 +14,15 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
-// ownerMaps makes user namespaces that map a directory's owner to the guest, and
-// keeps them: there are few owners, and many sandboxes.
+// ownerMaps makes user namespaces that map a directory's owner to the guest's user, and caches
+// them: there are few owners and many sandboxes.
 type ownerMaps struct {
 	mu  sync.Mutex
 	fds map[[2]tree.Owner]*os.File
 }
 
-// get returns a namespace that maps the owner of path to the guest. The caller
-// does not close it.
+// get returns a namespace that maps the owner of path to the guest's user. The caller does not
+// close it.
 func (m *ownerMaps) get(path string, id identity) (int, error) {
 	fi, err := os.Stat(path)
 	if err != nil {
@@ -46,16 +46,16 @@ func (m *ownerMaps) get(path string, id identity) (int, error) {
 	return int(f.Fd()), nil
 }
 
-// mapNamespace returns a user namespace in which from is mapped to to. It is
-// born with a process that is stopped before its first instruction and killed
-// when the namespace is held.
+// mapNamespace returns a user namespace in which from is mapped to to. It creates the namespace
+// with a process that is stopped before its first instruction, and kills that process once the
+// namespace is open.
 func mapNamespace(from, to tree.Owner) (*os.File, error) {
 	type result struct {
 		f   *os.File
 		err error
 	}
 	done := make(chan result)
-	// A thread of its own, which ends here: a traced process belongs to it.
+	// A traced process belongs to its tracer's thread, so use a thread that ends here.
 	go func() {
 		runtime.LockOSThread()
 		f, err := bornNamespace(from, to)
@@ -69,8 +69,8 @@ func bornNamespace(from, to tree.Owner) (*os.File, error) {
 	pid, err := syscall.ForkExec("/proc/self/exe", []string{"sandbox"}, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWUSER,
 		Ptrace:     true,
-		// Else, if the broker dies first, its heir would be the one to let it go on,
-		// and knows nothing of it.
+		// If the broker died first, the process would otherwise be released and run, with nobody
+		// knowing of it.
 		Pdeathsig:   syscall.SIGKILL,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: from.UID, HostID: to.UID, Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: from.GID, HostID: to.GID, Size: 1}},

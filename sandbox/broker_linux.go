@@ -17,19 +17,20 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/scratch"
 )
 
-// The stages of a broker. That of an ordinary user sits in a user and a mount
-// namespace of its own, in which it may mount; a process with several threads can
-// only be born into one, so there is a second, which waits for the first.
+// The stages of a broker. An ordinary user's broker runs in new user and mount namespaces, in which
+// it may mount. A process with several threads cannot enter a new user namespace, so there is a
+// second process, created inside one; the first waits for it.
 const (
 	stageBroker = "broker"
 	stageNested = "broker-nested"
 )
 
-// brokerCaps are what a broker in its own namespaces needs: what supervisors need
-// until they have walled themselves in, and to look into and mount for them.
+// brokerCaps lists the capabilities that a broker in its own namespaces needs: those that
+// supervisors need until they have dropped theirs, and those for inspecting sandboxes and mounting
+// in them.
 var brokerCaps = append([]uintptr{unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_SYS_CHROOT, unix.CAP_SYS_PTRACE, unix.CAP_KILL}, setupCaps...)
 
-// brokerd is a broker, in its own process.
+// brokerd is the broker, in its own process.
 type brokerd struct {
 	conn        *conn
 	forkServers *forkServers
@@ -46,25 +47,25 @@ type brokerd struct {
 	lost    time.Time       // when the last sandbox ended
 }
 
-// box is a sandbox, seen from its broker.
+// box is a sandbox as seen by its broker.
 type box struct {
 	key      uint64
 	pid      int
 	fd       *pidfd
 	user     guestUser
-	tell     *os.File          // the other end: what is written here comes to the host between the words of the first process
+	tell     *os.File          // the other end: messages written here reach the host between those of the init process
 	mnt, ipc *os.File          // its namespaces, if mounts are to be changed
-	baseline string            // what was found when it was new
-	empty    map[string]string // the places in which leases leave things, when they were new
+	baseline string            // fingerprint when it was new
+	empty    map[string]string // fingerprints of the places that leases write to, when they were new
 	gone     chan struct{}
 
-	retained    *os.File // a mount that was taken out, to be put back; the mounter's own, like what follows
+	retained    *os.File // a mount taken out to be put back later; used only by the mounter, like the fields below
 	retainedKey string
-	retainedAt  string   // where it was; its directories are still there
-	queues      *os.File // the file system of the sandbox's message queues
+	retainedAt  string   // where it was mounted; its directories still exist
+	queues      *os.File // file system of the sandbox's message queues
 
 	insideOnce sync.Once
-	inside     chan func(notThere error) // run on a thread inside, if there is one
+	inside     chan func(notThere error) // runs functions on a thread inside, if there is one
 }
 
 func brokerMain() int {
@@ -76,7 +77,7 @@ func brokerMain() int {
 
 // nestBroker starts the broker proper and waits for its end.
 func nestBroker() int {
-	runtime.LockOSThread() // whose end is the child's, by Pdeathsig
+	runtime.LockOSThread() // Pdeathsig kills the child when this thread ends
 	uid, gid := os.Geteuid(), os.Getegid()
 	p, err := os.StartProcess("/proc/self/exe", []string{"sandbox", stageArg, stageNested}, &os.ProcAttr{
 		Dir: "/", Env: brokerEnv, Files: []*os.File{os.Stdin, os.Stdout, os.Stderr, os.NewFile(controlFD, "control")},
@@ -108,7 +109,7 @@ func runBroker() int {
 	}
 	c.shareTypes()
 	if os.Geteuid() != 0 {
-		// What the host mounts later is seen here too, and what it unmounts is let go.
+		// Mounts that the host makes later appear here too, and mounts that it removes disappear.
 		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 			fmt.Fprintln(os.Stderr, "make mounts follow the host's:", err)
 			return failStatus
@@ -161,14 +162,14 @@ func (d *brokerd) handle(r brokerRequest, files []*os.File) {
 	}
 	out.Error = toWire(err)
 	if err := d.conn.tell(out, give...); err != nil && len(give) > 0 {
-		// Descriptors may be refused where words are not, and somebody waits.
+		// Sending descriptors can fail where a plain message does not, and the host is waiting for
+		// an answer.
 		_ = d.conn.tell(brokerReply{Seq: r.Seq, Error: toWire(err)})
 	}
-	closeFiles(give) // which ends a sandbox that the host did not get
+	closeFiles(give) // this ends a sandbox that the host did not receive
 }
 
-// spawn makes a sandbox and returns what the host needs of it: its control socket
-// and its pidfd.
+// spawn makes a sandbox and returns what the host needs: its control socket and its pidfd.
 func (d *brokerd) spawn(o *spawnOrder) (out brokerReply, give []*os.File, err error) {
 	if o == nil || o.Spec == nil {
 		return out, nil, errors.New("broker: incomplete order")
@@ -201,14 +202,14 @@ func (d *brokerd) spawn(o *spawnOrder) (out brokerReply, give []*os.File, err er
 	return brokerReply{Key: b.key, PID: b.pid, Facts: f}, append(give, dup), nil
 }
 
-// box is one of the broker's sandboxes, or nil if it has ended.
+// box returns one of the broker's sandboxes, or nil if it has ended.
 func (d *brokerd) box(key uint64) *box {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.boxes[key]
 }
 
-// adopt makes b one of the broker's, to be reaped.
+// adopt registers b with the broker, which then reaps it.
 func (d *brokerd) adopt(b *box) {
 	d.mu.Lock()
 	d.next++
@@ -218,7 +219,7 @@ func (d *brokerd) adopt(b *box) {
 	go d.reap(b)
 }
 
-// enter puts the process into control groups before it does anything.
+// enter puts the process into control groups before it runs anything.
 func (b *box) enter(groups []string) error {
 	for _, path := range groups {
 		if err := os.WriteFile(path, []byte(strconv.Itoa(b.pid)), 0); err != nil {
@@ -228,7 +229,7 @@ func (b *box) enter(groups []string) error {
 	return nil
 }
 
-// open takes hold of the namespaces in which mounts are to be changed.
+// open opens the namespaces in which mounts are to be changed.
 func (b *box) open() (err error) {
 	dir := "/proc/" + strconv.Itoa(b.pid) + "/ns/"
 	if b.mnt, err = os.Open(dir + "mnt"); err == nil {
@@ -237,7 +238,7 @@ func (b *box) open() (err error) {
 	return err
 }
 
-// dup returns another descriptor for the process.
+// dup duplicates the descriptor of the process.
 func (b *box) dup() (f *os.File, err error) {
 	ctlErr := b.fd.raw.Control(func(fd uintptr) {
 		var n int
@@ -264,19 +265,19 @@ func (d *brokerd) reap(b *box) {
 	d.lost = time.Now()
 	d.mu.Unlock()
 	close(b.gone)
-	b.tell.Close()                          // which shows the host its end
-	d.mounter.do(func(*mountThread) error { // not while it is being used
+	b.tell.Close()                          // tells the host that it has ended
+	d.mounter.do(func(*mountThread) error { // on the mounter's thread, so that it is not in use
 		b.fd.Close()
 		closeFiles([]*os.File{b.mnt, b.ipc, b.retained, b.queues})
 		return nil
 	})
 }
 
-// most is how many scratch places are remembered.
+// most bounds the number of remembered scratch places.
 const most = 1024
 
-// watchScratch notes a place where scratch directories are made; what earlier
-// hosts left there is removed the first time.
+// watchScratch records a place where scratch directories are made. The first time, it removes what
+// earlier hosts left there.
 func (d *brokerd) watchScratch(dir string) {
 	d.mu.Lock()
 	known := dir == "" || d.scratch[dir] || len(d.scratch) >= most
@@ -289,8 +290,8 @@ func (d *brokerd) watchScratch(dir string) {
 	}
 }
 
-// end kills what still runs, and removes the scratch directories of a host that
-// did not come to do it.
+// end kills the processes that still run, and removes the scratch directories that a dying host
+// could not remove.
 func (d *brokerd) end() {
 	d.mu.Lock()
 	killed := len(d.boxes) > 0 || time.Since(d.lost) < brokerPatience
@@ -308,8 +309,8 @@ func (d *brokerd) end() {
 		case <-limit:
 		}
 	}
-	// A dying host loses its descriptors one after the other: those that hold the
-	// locks may go after the one that brought us here.
+	// A dying host loses its descriptors one after the other: those that hold the locks may be
+	// closed after the socket whose end stopped this broker.
 	for _, wait := range []time.Duration{0, 50 * time.Millisecond, 150 * time.Millisecond, 500 * time.Millisecond} {
 		time.Sleep(wait)
 		for dir := range dirs {

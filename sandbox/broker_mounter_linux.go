@@ -10,11 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A sandbox that stands ready has no workspace yet, and its processes gave up for
-// good what mounting takes. So the broker does it: it makes the mount in a place
-// of its own, detached, steps into the sandbox's mount namespace with one thread,
-// and puts it there. Nothing inside ever holds a capability, and no path of the
-// host is resolved inside nor one of the sandbox outside.
+// A ready sandbox has no workspace yet, and its processes have irrevocably given up the right to
+// mount. So the broker mounts for them: it builds the mount detached in its own namespace, enters
+// the sandbox's mount namespace with one thread, and attaches it there. No process inside ever
+// holds a capability, no host path is resolved inside, and no sandbox path is resolved outside.
 
 // mounter runs work on a thread that has its own mount namespace.
 type mounter struct {
@@ -39,7 +38,7 @@ func (m *mounter) do(work func(*mountThread) error) error {
 	return <-j.done
 }
 
-// run serves jobs on one thread, so that no other ever runs in its namespaces: see apart.
+// run serves jobs on one thread, so that no other thread ever enters its namespaces: see apart.
 func (m *mounter) run() {
 	t := &mountThread{}
 	for j := range m.jobs {
@@ -51,14 +50,14 @@ func (m *mounter) run() {
 	}
 }
 
-// mountThread is what a job may use; only its own thread calls its methods.
+// mountThread holds what a job may use; only its own thread calls its methods.
 type mountThread struct {
 	ready    bool
-	mnt, ipc int  // its own namespaces, to come back to
-	lost     bool // it did not come back
+	mnt, ipc int  // its own namespaces, to return to
+	lost     bool // it did not return
 }
 
-// pivot makes what is mounted at newRootBase the root, and lets go of the old one.
+// pivot makes the mount at newRootBase the root, and releases the old root.
 func pivot() error {
 	if err := unix.Chdir(newRootBase); err != nil {
 		return err
@@ -72,16 +71,16 @@ func pivot() error {
 	return unix.Chdir("/")
 }
 
-// workTarget is where a mount is put together in the thread's own root.
+// workTarget is where a mount is assembled in the thread's own root.
 const workTarget = "/mount"
 
-// prepare moves the thread into a mount namespace with nothing but an empty root,
-// which pins none of the host's mounts.
+// prepare moves the thread into a mount namespace that has only an empty root, so that it pins none
+// of the host's mounts.
 func (t *mountThread) prepare() error {
 	if t.ready {
 		return nil
 	}
-	t.lost = true // until all of it is done
+	t.lost = true // until all steps are done
 	if err := unix.Unshare(unix.CLONE_NEWNS | unix.CLONE_FS); err != nil {
 		return fmt.Errorf("unshare mounts: %w", err)
 	}
@@ -114,7 +113,7 @@ func (t *mountThread) build(m mount) (int, error) {
 	var s script
 	s.place(&m)
 	if err := s.Run(); err != nil {
-		for dir := range s.made { // what an overlay that failed left
+		for dir := range s.made { // left by an overlay that failed
 			for unix.Unmount(dir, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW) == nil {
 			}
 		}
@@ -146,9 +145,8 @@ func (t *mountThread) inside(b *box, work func() error) error {
 	return err
 }
 
-// put moves a detached mount to its target, in whose path there must be no
-// symbolic link; what is missing of it is made as the sandbox's own user. A mount
-// of no descriptor is just a directory.
+// put moves a detached mount to its target, whose path must not contain a symbolic link. It makes
+// missing directories as the sandbox's own user. A mount without a descriptor is just a directory.
 func put(fd int, m *mount, u guestUser) error {
 	dir, flags := m.Target, uint64(unix.O_DIRECTORY)
 	if m.File {
@@ -178,9 +176,8 @@ func put(fd int, m *mount, u guestUser) error {
 	return nil
 }
 
-// makeDirs makes what is missing of a directory, as the sandbox's user. The root
-// is read-only for all inside; a writable view of it exists for this moment, in
-// no namespace.
+// makeDirs makes the missing parts of a directory as the sandbox's user. The root is read-only for
+// everybody inside; a writable view of it exists only during this call, in no namespace.
 func makeDirs(dir string, u guestUser) error {
 	var missing []string
 	at := dir
@@ -220,8 +217,8 @@ func makeDirs(dir string, u guestUser) error {
 	})
 }
 
-// removeDir is the reverse of makeDirs, for a mount point and its empty parents.
-// It stops at what is not empty, is a mount, or is not to be changed.
+// removeDir is the reverse of makeDirs, for a mount point and its empty parents. It stops at a
+// directory that is not empty, is a mount, or must not be changed.
 func removeDir(dir string, u guestUser) {
 	_ = asUser(u, func() error {
 		for ; dir != "/"; dir = filepath.Dir(dir) {
@@ -239,8 +236,7 @@ func removeDir(dir string, u guestUser) {
 	})
 }
 
-// inRoot gives work a writable view of the root's own file system, without what
-// is mounted on it.
+// inRoot calls work with a writable view of the root's own file system, without the mounts on it.
 func inRoot(work func(root int) error) error {
 	fd, err := unix.OpenTree(unix.AT_FDCWD, "/", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
 	if err != nil {
@@ -254,13 +250,12 @@ func inRoot(work func(root int) error) error {
 	return work(fd)
 }
 
-// asUser runs work with the file rights of the sandbox's user.
+// asUser runs work with the file permissions of the sandbox's user.
 func asUser(u guestUser, work func() error) error {
 	if !u.Dropped {
 		return work()
 	}
-	// Of this thread alone: the raw calls, unlike those of package syscall for
-	// ids, reach no other.
+	// Raw calls change this thread only, unlike the functions for ids in package syscall.
 	if _, _, errno := unix.RawSyscall(unix.SYS_SETFSGID, uintptr(u.OutGID), 0, 0); errno != 0 {
 		return errno
 	}
@@ -272,8 +267,8 @@ func asUser(u guestUser, work func() error) error {
 	return work()
 }
 
-// openAll opens every source with the host's rights and hands the owners of what
-// the host named over to the guest's user, by id-mapped mounts.
+// openAll opens every source with the host's rights. For the mounts in owned, which the host named,
+// it maps the files' owner to the guest's user by id-mapped mounts.
 func (m *ownerMaps) openAll(mounts []mount, owned []int, id identity, openTree opener) error {
 	mapped := map[int]bool{}
 	for _, i := range owned {
@@ -294,7 +289,7 @@ func (m *ownerMaps) openAll(mounts []mount, owned []int, id identity, openTree o
 		fd, err := openTree(p.Source, o)
 		if err != nil {
 			if p.Optional {
-				p.Kind = mountDir // a private, empty cache instead
+				p.Kind = mountDir // use a private, empty cache instead
 				continue
 			}
 			return fmt.Errorf("open %s: %w", p.Source, err)

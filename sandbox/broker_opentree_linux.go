@@ -6,19 +6,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// treeOptions say how a piece of the host's file system is handed to a sandbox.
+// treeOptions are the options for passing part of the host's file system to a sandbox.
 type treeOptions struct {
 	readOnly bool
-	device   bool // a device node, which must stay usable as one
-	userNS   int  // map owners as this user namespace does; zero is no mapping
-	noFollow bool // a path that ends in a symbolic link is that link
+	device   bool // a device node, which must stay usable
+	userNS   int  // user namespace that maps owners; zero means no mapping
+	noFollow bool // open a final symbolic link itself
 }
 
-// opener is openTree, or one that knows more places.
+// opener is openTree, or a variant that resolves further places.
 type opener func(path string, o treeOptions) (int, error)
 
-// openTree returns a detached copy of the mounts at and below path, changed as
-// o says. It needs CAP_SYS_ADMIN over the caller's mount namespace.
+// openTree returns a detached copy of the mounts at and below path, changed according to o. It
+// needs CAP_SYS_ADMIN over the caller's mount namespace.
 func openTree(path string, o treeOptions) (int, error) {
 	flags := uint(unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE)
 	if o.noFollow {

@@ -12,9 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// change carries out an order to change a sandbox's mounts. Nothing but the
-// supervisor may run inside meanwhile; where the order is to verify, that is
-// looked at.
+// change carries out an order to change a sandbox's mounts. Meanwhile only the supervisor may run
+// inside; with Verify, that is checked.
 func (d *brokerd) change(o *mountOrder) error {
 	if o == nil {
 		return errors.New("broker: incomplete order")
@@ -35,7 +34,7 @@ func (d *brokerd) change(o *mountOrder) error {
 		return err
 	}
 	return d.mounter.do(func(t *mountThread) error {
-		// From here on descriptors are closed one by one as they are used.
+		// From here on each descriptor is closed once it is used.
 		select {
 		case <-b.gone:
 			closeMounts(o.Add)
@@ -59,7 +58,7 @@ func (d *brokerd) change(o *mountOrder) error {
 			var err error
 			if again != nil {
 				fd, err = unix.FcntlInt(again.Fd(), unix.F_DUPFD_CLOEXEC, 3)
-			} else if m.Kind != mountDir { // a directory is made where it belongs
+			} else if m.Kind != mountDir { // plain directories are made at their target
 				fd, err = t.build(m)
 			}
 			if err != nil {
@@ -72,8 +71,8 @@ func (d *brokerd) change(o *mountOrder) error {
 	})
 }
 
-// takeRetained returns the mount that was retained, if it is all that o adds. Else
-// what was retained is let go, as others may now use its directories.
+// takeRetained returns the retained mount if it is exactly what o adds. Otherwise it closes the
+// retained mount, since others may now use its directories.
 func (b *box) takeRetained(o *mountOrder) *os.File {
 	if b.retained == nil || len(o.Add) == 0 {
 		return nil
@@ -87,8 +86,8 @@ func (b *box) takeRetained(o *mountOrder) *os.File {
 	return nil
 }
 
-// refresh makes a file system forget which names it has looked up, so that what the
-// host has changed below an overlay since is seen.
+// refresh makes a file system drop its cached name lookups, so that changes the host has since made
+// below an overlay become visible.
 func refresh(mnt *os.File) error {
 	fs, err := unix.Fspick(int(mnt.Fd()), "", unix.FSPICK_CLOEXEC|unix.FSPICK_EMPTY_PATH)
 	if err != nil {
@@ -98,8 +97,8 @@ func refresh(mnt *os.File) error {
 	return unix.FsconfigReconfigure(fs)
 }
 
-// openFor opens the sources of mounts, as the host sees them: the unprivileged user
-// of a root host could not reach them by their paths.
+// openFor opens the sources of mounts with the host's rights: the unprivileged user of a root host
+// could not reach them by their paths.
 func (d *brokerd) openFor(mounts []mount, owned []int, id identity) error {
 	if id.dropped {
 		return d.owners.openAll(mounts, owned, id, d.disks.open)
@@ -120,7 +119,7 @@ func closeMounts(mounts []mount) {
 	}
 }
 
-// apply is the part that happens inside.
+// apply does the part of the change that happens inside.
 func (b *box) apply(o *mountOrder, fds []int) error {
 	if o.Verify {
 		if err := b.verifyQuiet(); err != nil {
@@ -132,7 +131,7 @@ func (b *box) apply(o *mountOrder, fds []int) error {
 			return err
 		}
 	}
-	if b.retained == nil && b.retainedAt != "" { // it was taken, for the same place or for nothing
+	if b.retained == nil && b.retainedAt != "" { // it was taken out: for the same place or for nothing
 		if len(o.Add) != 1 || o.Add[0].Target != b.retainedAt {
 			removeDir(b.retainedAt, o.User)
 		}
@@ -150,7 +149,7 @@ func (b *box) apply(o *mountOrder, fds []int) error {
 		}
 		switch {
 		case kept && !slices.ContainsFunc(renewed, func(dir string) bool { return within(target, dir) }):
-			b.retainedAt = target // what it was mounted on stays too
+			b.retainedAt = target // keep the directory that it was mounted on
 		case slices.Contains(o.Forget, target):
 			removeDir(target, o.User)
 		}
@@ -180,8 +179,7 @@ func (b *box) apply(o *mountOrder, fds []int) error {
 	return nil
 }
 
-// stillEmpty makes sure that a directory inside is as it was the first time, which was
-// before its first use.
+// stillEmpty checks that a directory inside is unchanged since before its first use.
 func (b *box) stillEmpty(dir string) error {
 	if b.empty[dir] == "" || fingerprintOf(dir) != b.empty[dir] {
 		return fmt.Errorf("%s: something is left: %w", dir, os.ErrExist)
@@ -189,8 +187,8 @@ func (b *box) stillEmpty(dir string) error {
 	return nil
 }
 
-// verifyQuiet looks, with the kernel's eyes rather than the supervisor's, for
-// what outlives the processes of a sandbox. Any doubt is an error.
+// verifyQuiet asks the kernel, not the supervisor, for objects that outlive the processes of a
+// sandbox. Any doubt is an error.
 func (b *box) verifyQuiet() error {
 	pids, err := numbered("/proc")
 	if err != nil {
@@ -202,7 +200,7 @@ func (b *box) verifyQuiet() error {
 	for _, c := range []struct {
 		kind    string
 		nr, cmd uintptr
-		used    int // where struct shminfo, seminfo or msginfo has the number of objects
+		used    int // offset of the object count in struct shminfo, seminfo or msginfo
 	}{
 		{"shm", unix.SYS_SHMCTL, 14 /* SHM_INFO */, 0},
 		{"sem", unix.SYS_SEMCTL, 19 /* SEM_INFO */, 7 * 4}, // semusz
@@ -223,13 +221,13 @@ func (b *box) verifyQuiet() error {
 	return b.noQueues()
 }
 
-// noQueues looks for POSIX message queues, which are seen only where their file
-// system is mounted; here, in no namespace.
+// noQueues looks for POSIX message queues. They are visible only if their file system is mounted;
+// this mount is in no namespace.
 func (b *box) noQueues() error {
 	if b.queues == nil {
 		fs, err := unix.Fsopen("mqueue", unix.FSOPEN_CLOEXEC)
 		if errors.Is(err, unix.ENODEV) {
-			return nil // a kernel without them
+			return nil // the kernel does not support them
 		}
 		if err != nil {
 			return fmt.Errorf("open message queues: %w", err)
@@ -260,10 +258,9 @@ func (b *box) noQueues() error {
 	return nil
 }
 
-// fingerprint is what one lease could change for the next: the mounts, and what
-// commands inherit of the supervisor, which runs as their user and so can be
-// given other limits, priorities and processors by them. It has one thread; pid is its
-// number to the caller.
+// fingerprint describes what one lease could change for the next: the mounts, and what commands
+// inherit from the supervisor. The supervisor runs as their user, so commands can change its
+// limits, priorities and processors. It has one thread; pid is its number as the caller sees it.
 func fingerprint(pid int) (string, error) {
 	var out []string
 	info, err := os.ReadFile("/proc/1/mountinfo")
@@ -334,8 +331,7 @@ func numbered(dir string) ([]string, error) {
 	}), nil
 }
 
-// firstDifference shows what changed, for whoever wonders why a sandbox was not
-// used again.
+// firstDifference returns what changed, to explain why a sandbox was not reused.
 func firstDifference(a, b string) string {
 	old, now := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for i := range min(len(old), len(now)) {

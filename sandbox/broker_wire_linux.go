@@ -8,11 +8,11 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/initproc"
 )
 
-// What host and broker say to each other goes in the frames of a control socket,
-// as gob both ways: they trust one another. Of what happens in a sandbox the broker
-// sees what the kernel shows: refused calls, processes, memory.
+// Host and broker exchange messages in the frames of a control socket, encoded as gob in both
+// directions, since they trust one another. Of a sandbox the broker sees only what the kernel
+// shows: refused calls, processes, memory.
 
-// brokerRequest is what the host asks of its broker.
+// brokerRequest is a request of the host to its broker.
 type brokerRequest struct {
 	Seq   uint64
 	Op    string
@@ -28,9 +28,9 @@ const (
 	opHello    = "hello"
 	opSpawn    = "spawn" // answered with its control socket and pidfd
 	opMount    = "mount" // change the mounts of a sandbox that nothing runs in
-	opKillTree = "kill"  // a command and all that came of it
-	opDrain    = "drain" // file: an output pipe to be emptied until its writers are gone
-	opDisk     = "disk"  // a file system for private files; answered with its top
+	opKillTree = "kill"  // kill a command and its descendants
+	opDrain    = "drain" // file: an output pipe to read until all writers have closed it
+	opDisk     = "disk"  // make a file system for private files; answered with its root
 	opSweep    = "sweep" // remove abandoned scratch directories
 )
 
@@ -39,8 +39,8 @@ type brokerReply struct {
 	Seq   uint64
 	Error *wireError
 	Key   uint64 // opSpawn: names the sandbox in later requests
-	PID   int    // opSpawn: of its first process
-	Facts *facts // opSpawn: what was seen of its walls
+	PID   int    // opSpawn: of its init process
+	Facts *facts // opSpawn: what was observed of its isolation
 	Disk  *diskReply
 }
 
@@ -58,43 +58,43 @@ func (u guestUser) identity() identity {
 	return identity{inUID: u.InUID, inGID: u.InGID, outUID: u.OutUID, outGID: u.OutGID, dropped: u.Dropped}
 }
 
-// spawnOrder is a sandbox to be made.
+// spawnOrder describes a sandbox to be made.
 type spawnOrder struct {
 	Spec    *spec
 	User    guestUser
-	Owned   []int    // those of Spec.Mounts whose owner appears as the sandbox's user
-	Cgroups []string // cgroup.procs files that the first process is entered into before it does anything
+	Owned   []int    // indexes of Spec.Mounts whose owner appears as the sandbox's user
+	Cgroups []string // cgroup.procs files of the groups that the init process joins before it runs anything
 	Scratch string   // where abandoned scratch directories may lie
-	Keep    bool     // its mounts are to be changed later
+	Keep    bool     // its mounts will be changed later
 }
 
-// mountOrder changes mounts. Empty comes before Drop, and that before Add, each in order.
+// mountOrder changes mounts: first Empty, then Drop, then Add, each in order.
 type mountOrder struct {
 	Key    uint64
 	User   guestUser
-	Empty  []string // where nothing may have been left: else nothing is done, and the error is fs.ErrExist
+	Empty  []string // directories that must be unused; if not, nothing is done and the error is fs.ErrExist
 	Drop   []string // targets to be unmounted
-	Retain string   // a target of Drop whose mount is kept for who adds one of the same mount.Key again
-	As     string   // that key
-	Forget []string // targets of Drop whose directories go too, with their empty parents
+	Retain string   // a target of Drop whose mount is kept in case the next mount has the same Key
+	As     string   // the key of that mount
+	Forget []string // targets of Drop whose directories are removed too, with their empty parents
 	Add    []mount
-	Owned  []int // those of Add whose owner appears as the sandbox's user
-	Verify bool  // compare with the state that the first order with Verify found
+	Owned  []int // indexes of Add whose owner appears as the sandbox's user
+	Verify bool  // compare with the state found by the first order with Verify
 }
 
-// killOrder is a command to be ended.
+// killOrder names a command to be ended.
 type killOrder struct {
 	Key    uint64
-	PID    int    // inside; 0 if the command itself has ended
-	Marker string // an entry that the environment of its processes has
-	Family string // how those of all commands begin, if no other command ran beside this one
+	PID    int    // PID inside; 0 if the command itself has ended
+	Marker string // an entry in the environment of its processes
+	Family string // common prefix of the markers of all commands; set only if no other command ran at the same time
 }
 
-// brokerEnv suits a broker: it holds little, so that collecting its garbage seldom
-// costs little memory, and often a good part of what a sandbox costs.
+// brokerEnv is the environment of a broker. Its heap is small, so rare garbage collection costs
+// little memory, while frequent collection would be a good part of a sandbox's cost.
 var brokerEnv = []string{"PATH=/usr/bin:/bin", "GOTRACEBACK=none", "GOMAXPROCS=2", "GOGC=400", initproc.Env}
 
-// memoryFile is an unnamed file that lies on no disk.
+// memoryFile makes an unnamed file in memory.
 func memoryFile(name string) (*os.File, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
 	if err != nil {

@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// Output is what a command wrote to one stream: all of it, or its head and tail.
+// Output holds what a command wrote to one stream: all of it, or its head and tail.
 type Output struct {
-	// Head is the beginning. It is everything when nothing was left out.
+	// Head is the beginning, or everything if nothing was left out.
 	Head []byte
-	// Tail is the end, empty when nothing was left out.
+	// Tail is the end, empty if nothing was left out.
 	Tail []byte
 	// Total is the number of bytes written.
 	Total int64
@@ -34,15 +34,14 @@ func (o Output) String() string {
 	return string(o.Head) + string(o.Tail)
 }
 
-// capture keeps the head and the tail of a stream in bounded memory. Until the
-// limit is reached everything is in head; then head is split in two halves of
-// which the second becomes a ring.
+// capture keeps the head and the tail of a stream in bounded memory. Until the limit is reached
+// everything is in head; then head is split into two halves, and the second becomes a ring buffer.
 type capture struct {
 	mu       sync.Mutex
 	limit    int
 	head     []byte
 	ring     []byte
-	next     int // where the ring's oldest byte is, once it is full
+	next     int // index of the ring's oldest byte, once it is full
 	total    int64
 	spill    io.Writer
 	spilled  int64
@@ -56,13 +55,13 @@ func newCapture(limit int, spill io.Writer) *capture {
 	return &capture{limit: max(limit, 0), spill: spill}
 }
 
-// write takes all of p; it never fails.
+// write accepts all of p; it never fails.
 func (c *capture) write(p []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	over := c.total+int64(len(p)) > int64(c.limit)
 	if over {
-		if c.total <= int64(c.limit) { // the stream exceeds its limit now
+		if c.total <= int64(c.limit) { // the stream now exceeds its limit
 			c.toSpill(c.head)
 		}
 		c.toSpill(p)
@@ -78,7 +77,7 @@ func (c *capture) write(p []byte) {
 	c.toRing(p)
 }
 
-// split turns a full head into head and ring, and returns what of p is left.
+// split splits a full head into head and ring, and returns the rest of p.
 func (c *capture) split(p []byte) []byte {
 	n := min(c.limit-len(c.head), len(p))
 	c.head = append(c.head, p[:n]...)

@@ -74,8 +74,8 @@ func TestSpillErrorStopsOnlyTheSpill(t *testing.T) {
 	}
 }
 
-// Whatever the chunks, head and tail are those of the whole, the spill is the
-// whole, and memory stays below the limit.
+// FuzzCapture checks that for any chunks, head and tail are those of the whole stream, the spill is
+// the whole stream, and memory stays below the limit.
 func FuzzCapture(f *testing.F) {
 	f.Add(8, []byte("abcdefghijk"), []byte{1, 3, 9})
 	f.Add(0, []byte("x"), []byte{})
@@ -114,7 +114,7 @@ func FuzzCapture(f *testing.F) {
 	})
 }
 
-// A gigabyte of output costs no more memory than the limit says.
+// TestGigabyteOfOutput checks that a gigabyte of output takes no more memory than the limit allows.
 func TestGigabyteOfOutput(t *testing.T) {
 	if testing.Short() {
 		t.Skip("prints 1 GB")

@@ -23,19 +23,19 @@ type Change struct {
 	// Path is relative to the workspace, with forward slashes.
 	Path string
 	Kind ChangeKind
-	// Mode is the file's type and permissions now, or, when deleted, before.
+	// Mode is the file's current type and permissions, or those before it was deleted.
 	Mode fs.FileMode
 }
 
-// Point is a state of a workspace to compare with or to go back to.
+// Point is a state of a workspace to compare with or to restore.
 type Point int
 
 // The points.
 const (
 	// AtSnapshot is the state of Config.Snapshot.
 	AtSnapshot Point = iota
-	// AtFork is the state at the last Fork of which this sandbox was a part, or
-	// AtSnapshot if there was none.
+	// AtFork is the state at the last Fork that involved this sandbox, or AtSnapshot if there was
+	// none.
 	AtFork
 )
 
@@ -52,7 +52,7 @@ func (l *local) ChangesSince(ctx context.Context, since Point) ([]Change, error)
 	return changesOf(d), nil
 }
 
-// compare finds what differs. The sandbox is not forked meanwhile.
+// compare finds the differences. The sandbox must not be forked meanwhile.
 func (l *local) compare(ctx context.Context, since Point) (*tree.Comparison, error) {
 	l.gate.RLock()
 	defer l.gate.RUnlock()
@@ -70,7 +70,7 @@ func (ws *workspace) compare(ctx context.Context, since Point) (*tree.Comparison
 	return tree.Compare(ctx, was, now, max(1, len(now)-len(was)), !ws.overlay)
 }
 
-// changeOf says what a difference is.
+// changeOf converts a difference into a Change.
 func changeOf(p tree.Pair) Change {
 	switch {
 	case p.Now == nil:
@@ -90,6 +90,6 @@ func changesOf(c *tree.Comparison) []Change {
 	return out
 }
 
-// ErrTooLarge means that a change is larger than what a host should have to hold
-// in memory. The way out is to let commands remove what they made, or Restore.
+// ErrTooLarge means that a change is larger than a host should have to hold in memory. To recover,
+// let commands remove the files they made, or call Restore.
 var ErrTooLarge = tree.ErrTooLarge

@@ -11,45 +11,45 @@ import (
 
 // Cmd is one command. Only Args is required.
 type Cmd struct {
-	// Args is the argument vector; Args[0] is looked up in the PATH the command
-	// would see. There is no shell unless Args names one.
+	// Args is the argument vector; Args[0] is looked up in the PATH that the command sees. There is
+	// no shell unless Args names one.
 	Args []string
 	// Dir is the working directory as commands see it; a relative path is below
 	// the workspace, empty is the workspace.
 	Dir string
-	// Env is added to the sandbox's environment as KEY=value and wins over it.
+	// Env is added to the sandbox's environment as KEY=value and takes precedence over it.
 	Env []string
 
-	// Stdin is the command's input; nil is empty input. An *os.File is handed over as it is, with
-	// all that it gives access to. Any other reader is copied until the command ends; a read that
-	// is blocked then is not waited for.
+	// Stdin is the command's input; nil is empty input. An *os.File is passed as it is, with all
+	// the access it gives. Any other reader is copied until the command ends; a read that still
+	// blocks then is not waited for.
 	Stdin io.Reader
-	// OpenStdin keeps the input open for Process.Write until CloseStdin. It
-	// excludes Stdin.
+	// OpenStdin keeps the input open for Process.Write until CloseStdin. It cannot be combined with
+	// Stdin.
 	OpenStdin bool
 
-	// Timeout is the most wall time the command gets before its whole tree is
-	// killed; zero is no limit.
+	// Timeout limits the wall time of the command, after which its whole process tree is killed;
+	// zero is no limit.
 	Timeout time.Duration
 	// Grace is the time between SIGTERM and SIGKILL on timeout and
 	// cancellation; zero kills at once.
 	Grace time.Duration
 
-	// MergeStderr sends standard error into standard output, in order.
+	// MergeStderr sends standard error to standard output, in order.
 	MergeStderr bool
-	// Limit is how many bytes of each stream are kept in memory, half from its
-	// head and half from its tail; zero means DefaultLimit, negative none.
+	// Limit is the number of bytes of each stream that are kept in memory, half from its head and
+	// half from its tail; zero means DefaultLimit, negative none.
 	Limit int
-	// Spill receives the whole of standard output, from its first byte, once it
-	// exceeds Limit; it gets nothing when all of it fits. A write error stops
-	// the spilling, not the command, and is reported in Output.SpillErr.
+	// Spill receives the whole of standard output, from its first byte, once it exceeds Limit; if
+	// all of it fits, Spill receives nothing. A write error stops the spilling, not the command,
+	// and is reported in Output.SpillErr.
 	Spill io.Writer
 	// SpillStderr is Spill for standard error.
 	SpillStderr io.Writer
-	// OnOutput is called with every piece of output as it arrives. Calls for one
-	// stream are in order, calls for the two streams may be concurrent, none
-	// comes after Wait has returned. The slice is only valid during the call. A
-	// callback that blocks holds up the command; it must not wait for the Process.
+	// OnOutput is called with every piece of output as it arrives. Calls for one stream are in
+	// order, calls for the two streams may be concurrent, and no call comes after Wait has
+	// returned. The slice is only valid during the call. A callback that blocks holds up the
+	// command; it must not wait for the Process.
 	OnOutput func(Stream, []byte)
 }
 
@@ -65,37 +65,37 @@ const (
 	Stderr Stream = 2
 )
 
-// Exit is how a command ended, and under which isolation it ran.
+// Exit describes how a command ended, and under which isolation it ran.
 type Exit struct {
-	// Code is the exit status, or 128 plus the signal number for a command that
-	// a signal ended, as a shell reports it.
+	// Code is the exit status. If a signal ended the command, it is 128 plus the signal number, as
+	// shells report it.
 	Code int
 	// Signal is the signal that ended the command, or zero.
 	Signal syscall.Signal
-	// TimedOut says that Cmd.Timeout passed and the command was killed for it.
+	// TimedOut reports that the command was killed because Cmd.Timeout passed.
 	TimedOut bool
-	// Canceled says that the command was killed because the context ended.
+	// Canceled reports that the command was killed because the context ended.
 	Canceled bool
 	// Stdout and Stderr are the captured output.
 	Stdout, Stderr Output
-	// Wall, User and System are elapsed, user and system time. The latter two
-	// are of the process and those of its children it waited for.
+	// Wall, User and System are elapsed, user and system time. The latter two cover the process and
+	// the children it waited for.
 	Wall, User, System time.Duration
-	// MaxRSS is the largest resident set of one process, in bytes; zero where
-	// the host does not tell.
+	// MaxRSS is the largest resident set of one process, in bytes, or zero if the host does not
+	// report it.
 	MaxRSS int64
-	// Exceeded names the limit of the whole sandbox for which the command was
-	// killed, ExceededMemory; empty if it was not.
+	// Exceeded names the limit of the whole sandbox for which the command was killed
+	// (ExceededMemory); it is empty if there was none.
 	Exceeded string
-	// Denials are what the command tried and a wall refused, each once with its
-	// count, at most 64. A refusal need not be why a command failed, and not
-	// every one is seen: see Denial and Config.TraceWrites.
+	// Denials lists what the command tried and a wall refused, each once with its count, at most
+	// 64. A refusal need not be the reason why a command failed, and not every refusal is seen: see
+	// Denial and Config.TraceWrites.
 	Denials []Denial
-	// Isolation is what was enforced on the command.
+	// Isolation reports what was enforced on the command.
 	Isolation Isolation
 }
 
-// ExceededMemory is Exit.Exceeded for Limits.MemoryTotal.
+// ExceededMemory is the value of Exit.Exceeded for Limits.MemoryTotal.
 const ExceededMemory = "memory"
 
 // Success reports whether the command ended by itself with status 0.
@@ -103,7 +103,7 @@ func (e *Exit) Success() bool {
 	return e.Code == 0 && e.Signal == 0 && !e.TimedOut && !e.Canceled
 }
 
-// String says how the command ended, such as "exit status 1".
+// String describes how the command ended, such as "exit status 1".
 func (e *Exit) String() string {
 	switch {
 	case e.TimedOut:

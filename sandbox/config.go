@@ -9,39 +9,38 @@ import (
 	"strings"
 )
 
-// Config says what a sandbox holds and how much isolation it must have. Exactly
-// one of Dir and Snapshot is required; every other zero value is a safe default.
+// Config configures what a sandbox contains and how much isolation it must have. Exactly one of Dir
+// and Snapshot is required; every other zero value is a safe default.
 type Config struct {
 	// Dir is a directory to work on in place: commands change the real files.
 	Dir string
-	// Snapshot is a starting state of which commands get a private copy.
+	// Snapshot is a starting state; commands get a private copy of it.
 	Snapshot Snapshot
 	// ReadOnlyDir makes the workspace itself read-only for commands.
 	ReadOnlyDir bool
 
-	// Floor is the lowest tier accepted; zero means TierNamespaces. A host that
-	// sets TierNone accepts to run commands with no isolation at all.
+	// Floor is the lowest tier accepted; zero means TierNamespaces. A host that sets TierNone
+	// agrees to run commands with no isolation at all.
 	Floor Tier
 	// Ceiling is the highest tier tried; zero means the best. Ceiling TierNone
 	// with Floor TierNone gives plain processes.
 	Ceiling Tier
 
-	// ReadOnly are further host paths commands may read, at the same path.
+	// ReadOnly lists further host paths that commands may read, at the same path.
 	ReadOnly []string
-	// Writable are further host directories commands may change, at the same
-	// path. They are changed in place, also when the workspace is a snapshot.
+	// Writable lists further host directories that commands may change, at the same path. They are
+	// changed in place, even if the workspace is a snapshot.
 	Writable []string
-	// NoToolchains leaves out the tool chains otherwise detected from the host's
-	// environment and customary places (Go, Rust, pyenv, nvm, ...), with a private
-	// layer over the Go build cache.
+	// NoToolchains leaves out the tool chains that are otherwise detected from the host's
+	// environment and the usual places (Go, Rust, pyenv, nvm, ...), with a private layer over the
+	// Go build cache.
 	NoToolchains bool
 
-	// Net are the hosts that commands may reach, through a proxy that knows TLS and
-	// HTTP only: "example.com" and "*.example.com" at ports 80 and 443, or
-	// "example.com:8443" at one port, which any protocol may use. Empty means none.
-	// A name may lead to a public address only, unless a range such as
-	// "10.1.0.0/16" is listed too. Commands are told of the proxy by HTTP_PROXY and
-	// its like. A listed host is trusted with all that commands can read.
+	// Net lists the hosts that commands may reach, through a proxy that knows only TLS and HTTP:
+	// "example.com" and "*.example.com" at ports 80 and 443, or "example.com:8443" at one port,
+	// which any protocol may use. Empty means none. A name may resolve only to a public address,
+	// unless a range such as "10.1.0.0/16" is listed too. Commands find the proxy by HTTP_PROXY and
+	// similar variables. A listed host is trusted with all that commands can read.
 	Net []string
 
 	// Env is added to the scrubbed environment of every command, as KEY=value.
@@ -50,25 +49,24 @@ type Config struct {
 	// trailing * matches a prefix.
 	PassEnv []string
 
-	// Unprotect names what commands may change of the things in a workspace in
-	// place that the host executes later or acts on by itself, such as ".git",
-	// ".vscode" or ".envrc"; "*" is all of them. What there is of these when the
-	// sandbox opens is read-only otherwise, at the tiers that have mounts. With
-	// ".git" commands can commit, while hooks and configuration stay as they are
+	// Unprotect names things in a workspace in place that commands may change although the host
+	// executes them later or acts on them by itself, such as ".git", ".vscode" or ".envrc"; "*" is
+	// all of them. All others that exist when the sandbox opens are read-only, at the tiers that
+	// have mounts. With ".git" commands can commit, while hooks and configuration stay read-only
 	// unless they are named too; use Review before the host's git runs there.
 	Unprotect []string
 
-	// Layers is where checked-out commits are kept and shared, so that the second
-	// sandbox over a commit starts without checking it out. Nil keeps none.
+	// Layers is the store where checked-out commits are kept and shared, so that the second sandbox
+	// over a commit starts without checking it out. Nil keeps none.
 	Layers *Layers
 
-	// TraceWrites lists refused writes among Exit.Denials, with their paths. Every
-	// call that could change a file is then a round trip to the supervisor, which
-	// on a busy machine waits its turn (BenchmarkEvidence). Without it a refused
-	// write is only seen by the command itself.
+	// TraceWrites lists refused writes in Exit.Denials, with their paths. Every call that could
+	// change a file then needs a round trip to the supervisor, which may have to wait for a
+	// processor on a busy machine (BenchmarkEvidence). Without TraceWrites only the command itself
+	// sees a refused write.
 	TraceWrites bool
 
-	hostNet bool // the network stays the host's, see TierHostNet
+	hostNet bool // keep the host's network, see TierHostNet
 
 	// Limits bound every process.
 	Limits Limits
@@ -79,39 +77,35 @@ type Config struct {
 
 // Limits bound resources. Zero means the default, a negative value no limit.
 type Limits struct {
-	// Memory is the most private writable memory of one process, in bytes
-	// (RLIMIT_DATA: address space is not limited, which would break Go, Node
-	// and Java). Default: none.
+	// Memory limits the private writable memory of one process, in bytes (RLIMIT_DATA: a limit of
+	// the address space would break Go, Node and Java). Default: none.
 	Memory int64
-	// Processes is the most processes and threads of the sandbox (RLIMIT_NPROC,
-	// counted for the sandbox alone from Linux 5.14). Default 4096.
+	// Processes limits the number of processes and threads of the sandbox (RLIMIT_NPROC, counted
+	// for the sandbox alone from Linux 5.14). Default 4096.
 	Processes int64
-	// MemoryTotal is the most memory of the whole sandbox, in bytes: by a control
-	// group, or where none can be made by a watchdog that ends all commands when
-	// it is passed (TierNamespaces only). Exit.Exceeded tells. Default: none.
+	// MemoryTotal limits the memory of the whole sandbox, in bytes. It is enforced by a control
+	// group or, if none can be made, by a watchdog that ends all commands when the limit is
+	// exceeded (TierNamespaces only). Exit.Exceeded reports it. Default: none.
 	MemoryTotal int64
-	// CPU is how many processors' worth of time the whole sandbox gets, such as
-	// 1.5. It needs a control group. Default: all there are.
+	// CPU limits the processor time of the whole sandbox, as a number of processors such as 1.5. It
+	// needs a control group. Default: all processors.
 	CPU float64
-	// Files is the most open descriptors of one process. Default 8192.
+	// Files limits the open descriptors of one process. Default 8192.
 	Files int64
 	// FileSize is the largest file one process may write, in bytes. Default: none.
 	FileSize int64
-	// SharedMemory is the size of /dev/shm in bytes, and the most that System V
-	// segments may take beside it (if the host is root: nobody else may set that).
-	// Default 256 MiB.
+	// SharedMemory is the size of /dev/shm in bytes, and also the separate limit for System V
+	// segments (if the host is root: nobody else may set that). Default 256 MiB.
 	SharedMemory int64
-	// Disk is the most, in bytes, that commands may write to private files: changes
-	// to a snapshot, /tmp, home and caches, together and with those of all forks. A
-	// write beyond it fails with ENOSPC. The files are then kept in memory, where
-	// alone a size can be bounded without the disk's owner (tmpfs, Linux 6.6), and
-	// count towards MemoryTotal where a control group keeps that: choose it for what
-	// a build leaves, not for what a disk holds. Directories in place are not
-	// limited, nor are lower tiers. Default: none, on the scratch directory's disk;
-	// a ScratchDir on a file system of its own bounds all sandboxes over it.
+	// Disk limits, in bytes, what commands may write to private files: changes to a snapshot, /tmp,
+	// home and caches, together and with those of all forks. A write beyond the limit fails with
+	// ENOSPC. The files are then kept in memory (tmpfs, Linux 6.6), the only place where a size can
+	// be limited without the disk's owner. They count towards MemoryTotal if a control group
+	// enforces that, so choose Disk for what a build leaves, not for what a disk holds. Directories
+	// in place are not limited, nor are lower tiers. Default: none, on the scratch directory's
+	// disk; a ScratchDir on a separate file system bounds all sandboxes over it.
 	Disk int64
-	// Inodes is the most files and directories there may be on Disk. Default one for
-	// every 4 KiB of it.
+	// Inodes limits the number of files and directories on Disk. Default one for every 4 KiB of it.
 	Inodes int64
 }
 
@@ -140,8 +134,8 @@ func (l Limits) normalize() Limits {
 	return l
 }
 
-// normalize fills defaults, makes paths absolute and free of symbolic links,
-// and reports the first field that is wrong.
+// normalize fills in defaults, makes paths absolute and free of symbolic links, and reports the
+// first field that is wrong.
 func (c Config) normalize() (Config, error) {
 	if (c.Dir == "") == c.Snapshot.isZero() {
 		return c, errors.New("Config needs exactly one of Dir and Snapshot")
@@ -225,8 +219,8 @@ func resolve(field, path string) (string, error) {
 	return abs, nil
 }
 
-// resolveDir also refuses what is no directory and directories whose being
-// writable would undo the sandbox.
+// resolveDir resolves a directory. It refuses paths that are not directories, and directories that
+// would undo the sandbox if they were writable.
 func resolveDir(field, path string) (string, error) {
 	abs, err := resolve(field, path)
 	if err != nil {
@@ -245,7 +239,7 @@ func resolveDir(field, path string) (string, error) {
 	return abs, nil
 }
 
-// isSystemDir reports directories that hold the system itself or every project.
+// isSystemDir reports whether a directory holds the system itself or all projects.
 func isSystemDir(dir string) bool {
 	if dir == filepath.VolumeName(dir)+string(filepath.Separator) {
 		return true

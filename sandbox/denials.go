@@ -6,29 +6,29 @@ import (
 	"syscall"
 )
 
-// Denial is something a command tried and a wall refused, as the kernel or the
-// egress proxy saw it; nothing is guessed from output.
+// Denial is something that a command tried and a wall refused, as the kernel or the egress proxy
+// saw it; nothing is guessed from output.
 type Denial struct {
 	// Call is the system call, such as "connect", or the request of a proxy.
 	Call string `json:"call"`
-	// Path is the file it was about, empty if none.
+	// Path is the file concerned, empty if none.
 	Path string `json:"path,omitempty"`
-	// Host is the address or name it was about, as "host:port", empty if none.
+	// Host is the address or name concerned, as "host:port", empty if none.
 	Host string `json:"host,omitempty"`
-	// Errno is what the command was told; zero where it was told otherwise.
+	// Errno is the error that the command got, or zero if it was refused in another way.
 	Errno syscall.Errno `json:"errno,omitempty"`
 	// Wall is the wall that refused, one of the Wall constants.
 	Wall string `json:"wall"`
-	// Rule says in words what is refused and by what.
+	// Rule describes in words what is refused and by what.
 	Rule string `json:"rule"`
-	// Grant is the smallest change by the host that would allow it, such as
-	// `Config.Writable: "/srv/data"`. It is empty where none should be given.
+	// Grant is the smallest change by the host that would allow it, such as `Config.Writable:
+	// "/srv/data"`. It is empty if it should not be allowed.
 	Grant string `json:"grant,omitempty"`
-	// Count is how often this same thing was refused.
+	// Count is the number of times that this was refused.
 	Count int `json:"count"`
 }
 
-// String is the denial on one line, for people and models.
+// String returns the denial on one line, for people and models.
 func (d Denial) String() string {
 	var b strings.Builder
 	b.WriteString(d.Call)
@@ -51,8 +51,8 @@ func (d Denial) String() string {
 	return b.String()
 }
 
-// maxDenials bounds the different denials kept for one command. What comes
-// after them is refused all the same, and not listed.
+// maxDenials bounds the different denials kept for one command. Further calls are still refused,
+// but not listed.
 const maxDenials = 64
 
 // maxDenialText bounds a path or host in a denial.
@@ -63,7 +63,7 @@ type denials struct {
 	list []Denial
 }
 
-// add enters d, or counts it if the same was refused before.
+// add adds d, or counts it if the same was refused before.
 func (l *denials) add(d Denial) {
 	d.Path, d.Host = clip(d.Path, maxDenialText), clip(d.Host, maxDenialText)
 	d.Count = max(d.Count, 1)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// BenchmarkEvidence is what a call costs more when the listener is asked: opening
-// a file for writing with Config.TraceWrites, and a connect always.
+// BenchmarkEvidence measures the additional cost of a call that goes to the listener: opening a
+// file for writing with Config.TraceWrites, and a connect always.
 func BenchmarkEvidence(b *testing.B) {
 	const calls = 2000
 	for _, trace := range []bool{false, true} {

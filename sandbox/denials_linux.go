@@ -16,13 +16,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What is known of a call beyond its number is in its caller's memory, which is
-// foreign bytes: bounded, and believed for the record only.
+// Everything about a call except its number and registers is in the caller's memory. These bytes
+// are untrusted: they are read up to a limit, and used only for the record.
 
-// pathArg says where a call's path is.
+// pathArg locates the path argument of a call.
 type pathArg struct {
 	call      string
-	dir, path int // arguments; dir is -1 where there is none
+	dir, path int // argument numbers; dir is -1 if there is none
 }
 
 // peek reads up to len(b) bytes of a process's memory.
@@ -36,7 +36,7 @@ func peek(pid uint32, addr uint64, b []byte) []byte {
 	return b[:max(n, 0)]
 }
 
-// connecting records a connect to what is not in this network.
+// connecting returns the denial of a connect to an address outside this network.
 func (n *notices) connecting(c *notice) *Denial {
 	b := peek(c.pid, c.args[1], make([]byte, min(c.args[2], 28)))
 	to, ok := parseAddress(b)
@@ -70,7 +70,7 @@ func parseAddress(b []byte) (netip.AddrPort, bool) {
 	return netip.AddrPort{}, false
 }
 
-// path is the absolute path a call is about, as its caller sees it, or "".
+// path returns the absolute path that a call refers to, as its caller sees it, or "".
 func (n *notices) path(c *notice) string {
 	where, ok := pathArgs[uint32(c.nr)]
 	if !ok {
@@ -96,8 +96,8 @@ func (n *notices) path(c *notice) string {
 	return filepath.Join(dir, name)
 }
 
-// changing records a call that is about to be refused for where its file is: the
-// kernel is asked whether the sandbox's user may write there, among its mounts.
+// changing returns the denial of a call that is about to be refused because of where its file is.
+// It asks the kernel whether the sandbox's user may write there, given its mounts.
 func (n *notices) changing(c *notice) *Denial {
 	for _, m := range openArgs {
 		if m.nr == uint32(c.nr) && c.args[m.flags]&openWrites == 0 {
@@ -106,7 +106,7 @@ func (n *notices) changing(c *notice) *Denial {
 	}
 	path := n.path(c)
 	if path == "" || path == "/" || within(path, "/proc") {
-		return nil // what is in /proc is different for each that looks
+		return nil // the content of /proc depends on the process that looks
 	}
 	errno := n.mayWrite(uint32(c.nr), path)
 	if errno == 0 && n.rules != nil && !n.rules.writable(path) {
@@ -123,9 +123,9 @@ func (n *notices) changing(c *notice) *Denial {
 	return d
 }
 
-// writable asks about the file for calls that change one, and about its directory
-// for those that change that, and returns why not. A path whose directory does
-// not exist is no matter of rights.
+// writable checks the file for calls that change a file, and its directory for calls that change
+// the directory, and returns the reason if it is not writable. A path whose directory does not
+// exist is not a matter of permissions.
 func writable(nr uint32, path string) unix.Errno {
 	err := error(unix.ENOENT)
 	switch nr {
@@ -146,8 +146,8 @@ func writable(nr uint32, path string) unix.Errno {
 	return 0
 }
 
-// writable reports whether the rules let a path be written. Landlock is not asked
-// by access(2), so the question is put to its rules.
+// writable reports whether the rules let a path be written. access(2) does not consult Landlock, so
+// its rules are checked here.
 func (r *rules) writable(path string) bool {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -157,7 +157,7 @@ func (r *rules) writable(path string) bool {
 	return slices.ContainsFunc(append(slices.Clip(r.Write), r.Devices...), func(dir string) bool { return within(path, dir) })
 }
 
-// socketRuleText says which sockets there are.
+// socketRuleText describes which sockets are allowed.
 func socketRuleText(r socketRule, family uint64) string {
 	have := "Unix, IPv4, IPv6 and routing sockets only"
 	switch r {
@@ -169,8 +169,8 @@ func socketRuleText(r socketRule, family uint64) string {
 	return fmt.Sprintf("family %d: %s", family, have)
 }
 
-// commandOf finds the command that a process belongs to: by its session, which
-// each command starts, else by its parents.
+// commandOf finds the command that a process belongs to: by its session, which each command starts,
+// or else by its parents.
 func (s *supervisor) commandOf(pid int) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,7 +185,7 @@ func (s *supervisor) commandOf(pid int) uint64 {
 			break
 		}
 	}
-	if len(s.byID) == 1 { // of an orphan in a session of its own
+	if len(s.byID) == 1 { // an orphan that started its own session
 		for id := range s.byID {
 			return id
 		}

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attempt runs a helper inside and returns what was recorded of it.
+// attempt runs a helper inside and returns the denials recorded for it.
 func attempt(t *testing.T, sb Sandbox, name string, args ...string) []Denial {
 	t.Helper()
 	exit := mustExec(t, sb, Cmd{Args: append([]string{self(t)}, args...), Env: []string{helperEnv + "=" + name}, Timeout: time.Minute})
@@ -29,7 +29,7 @@ func noted(t *testing.T, sb Sandbox) {
 	}
 }
 
-// What is refused is told, with what it was about.
+// TestDenialsAreEvidence checks that refused calls are reported with what they concerned.
 func TestDenialsAreEvidence(t *testing.T) {
 	t.Parallel()
 	cfg := walled(t, TierNamespaces)
@@ -62,7 +62,7 @@ func TestDenialsAreEvidence(t *testing.T) {
 			t.Errorf("%v: %+v", c.args, d)
 		}
 	}
-	// What is let through is no evidence.
+	// Calls that are allowed are not reported.
 	for _, name := range []string{"loopback", "unix-socket"} {
 		if got := attempt(t, sb, name); len(got) > 0 {
 			t.Errorf("%s: %v", name, got)
@@ -70,7 +70,8 @@ func TestDenialsAreEvidence(t *testing.T) {
 	}
 }
 
-// Each command is told of its own refusals, those of its children among them.
+// TestDenialsBelongToTheirCommand checks that each command gets its own refusals, including those
+// of its children.
 func TestDenialsBelongToTheirCommand(t *testing.T) {
 	t.Parallel()
 	sb := open(t, walled(t, TierNamespaces))
@@ -119,7 +120,8 @@ func TestDenialsOfWrites(t *testing.T) {
 	})
 }
 
-// A command that tries without end costs a bounded list, and no other command.
+// TestDenialsAreBounded checks that a command that tries without end produces a bounded list and
+// affects no other command.
 func TestDenialsAreBounded(t *testing.T) {
 	t.Parallel()
 	cfg := walled(t, TierNamespaces)
@@ -149,7 +151,7 @@ func init() {
 		}
 		return os.ErrPermission
 	}
-	helpers["core"] = func([]string) error { // reached when the limit could be set to zero
+	helpers["core"] = func([]string) error { // runs if the limit could be set to zero
 		var now unix.Rlimit
 		if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 			return err
@@ -196,8 +198,8 @@ func TestCoreHandlerAndOddCalls(t *testing.T) {
 	}
 }
 
-// The listener and the filter must refuse the same calls: what the filter sends
-// for its set-id bits must not be let through.
+// TestListenerRefusesWhatTheFilterDoes checks that the listener and the filter refuse the same
+// calls: the listener must not allow what the filter sends because of set-id bits.
 func TestListenerRefusesWhatTheFilterDoes(t *testing.T) {
 	for _, writes := range []bool{false, true} {
 		n := &notices{options: filterOptions{notify: true, writes: writes}}

@@ -2,7 +2,7 @@ package sandbox
 
 import "sync"
 
-// denialLog keeps what was refused, by command.
+// denialLog keeps the denials of each command.
 type denialLog struct {
 	mu sync.Mutex
 	by map[uint64]*denials
@@ -13,7 +13,7 @@ func (n *denialLog) note(command uint64, d Denial) {
 	defer n.mu.Unlock()
 	l := n.by[command]
 	if l == nil {
-		if len(n.by) >= maxDenials { // of commands that ended without being asked about
+		if len(n.by) >= maxDenials { // of commands that ended without anybody asking for their denials
 			return
 		}
 		if n.by == nil {
@@ -25,7 +25,7 @@ func (n *denialLog) note(command uint64, d Denial) {
 	l.add(d)
 }
 
-// take returns what was refused to a command and forgets it.
+// take returns the denials of a command and forgets them.
 func (n *denialLog) take(command uint64) []Denial {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -9,23 +9,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A refused call is evidence only if the kernel says so. The seccomp filter sends
-// the calls it refuses, and connect, to a listener: the broker that made the
-// sandbox, or its supervisor where there is one. Calls that are not refused never
-// come here, except connect, whose address only the caller's memory shows.
+// A refused call is recorded only on the kernel's word. The seccomp filter sends the calls it
+// refuses, and connect, to a listener: the broker that made the sandbox, or its supervisor if there
+// is one. Calls that are not refused never come here, except connect, whose address only the
+// caller's memory shows.
 //
-// The listener's word decides for calls that the filter refuses, and it decides
-// by the registers alone, which the caller cannot change any more. What it reads
-// from the caller's memory may be changed while it looks: that is for the record
-// only, and such a call is always continued for the kernel and the mounts to
-// decide. When the listener is gone, waiting calls fail.
+// The listener decides about calls that the filter refuses, and it decides by the registers alone,
+// which the caller can no longer change. What it reads from the caller's memory may change while it
+// reads. It is therefore used only for the record, and such a call is always continued, so that the
+// kernel and the mounts decide. If the listener is gone, waiting calls fail.
 //
-// Not seen: names that do not resolve (there is no resolver to ask), datagrams
-// sent without connect, reads of files that do not exist inside, and, without
-// Config.TraceWrites, writes that a read-only mount refuses. clone3, io_uring and
-// openat2, which programs try as a matter of course, are refused unrecorded.
+// Not seen: names that do not resolve (there is no resolver to ask), datagrams sent without
+// connect, reads of files that do not exist inside, and, without Config.TraceWrites, writes that a
+// read-only mount refuses. clone3, io_uring and openat2, which programs routinely try, are refused
+// without a record.
 
-// notice is the kernel's struct seccomp_notif: a call that waits for its answer.
+// notice is the kernel's struct seccomp_notif: a call that waits for an answer.
 type notice struct {
 	id    uint64
 	pid   uint32
@@ -48,10 +47,11 @@ type verdict struct {
 type notices struct {
 	fd      int
 	options filterOptions
-	rules   *rules // Landlock's, where they are all that keeps files apart
-	// owner finds whose process it is, and returns where to record a denial.
+	rules   *rules // Landlock's rules, if nothing else separates the files
+	// owner finds the command that a process belongs to, and returns the function that records a
+	// denial for it.
 	owner func(pid int) func(Denial)
-	// mayWrite says why a call could not change what it wants to, or 0.
+	// mayWrite returns why a call could not change the path, or 0.
 	mayWrite func(nr uint32, path string) unix.Errno
 }
 
@@ -59,10 +59,10 @@ type notices struct {
 func (n *notices) watch(listener int) error {
 	n.fd = listener
 	unix.CloseOnExec(listener)
-	// Answers are awaited: whoever waits runs on this processor next (Linux 6.6).
+	// Whoever waits for an answer runs next on this processor (Linux 6.6).
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
-	// The runtime's poller waits for the next call, so that an idle sandbox does
-	// not hold a thread for it.
+	// The runtime's poller waits for the next call, so that an idle sandbox does not occupy a
+	// thread.
 	if err := unix.SetNonblock(listener, true); err != nil {
 		return os.NewSyscallError("fcntl", err)
 	}
@@ -88,8 +88,8 @@ func (n *notices) watch(listener int) error {
 	return nil
 }
 
-// waiting reports whether a call is there, since receiving would block otherwise, or
-// whether there will be none any more because all who could make one are gone.
+// waiting reports whether a call is waiting, since receiving would otherwise block, and whether no
+// more can come because all processes that could make one are gone.
 func (n *notices) waiting() (ready, over bool) {
 	p := []unix.PollFd{{Fd: int32(n.fd), Events: unix.POLLIN}}
 	if got, err := unix.Poll(p, 0); err != nil || got == 0 {
@@ -98,7 +98,7 @@ func (n *notices) waiting() (ready, over bool) {
 	return p[0].Revents&unix.POLLIN != 0, p[0].Revents&(unix.POLLHUP|unix.POLLNVAL) != 0
 }
 
-// next answers one call; false means that there will be none any more.
+// next answers one call; it returns false if no more can come.
 func (n *notices) next() bool {
 	var c notice
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(n.fd), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&c)))
@@ -123,14 +123,14 @@ func (n *notices) next() bool {
 	return true
 }
 
-// valid reports whether the call still waits, and so its pid is still its own.
+// valid reports whether the call still waits, and its PID therefore still belongs to the caller.
 func (n *notices) valid(id uint64) bool {
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(n.fd), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&id)))
 	return errno == 0
 }
 
-// judge says what becomes of a call: refused is its error, or 0 to let the
-// kernel go on with it; the denial is what to record of it, if anything.
+// judge decides about a call. refused is the error it gets, or 0 to let the kernel continue it; d
+// is the denial to record, if any.
 func (n *notices) judge(c *notice) (d *Denial, refused unix.Errno) {
 	nr := uint32(c.nr)
 	if nr == unix.SYS_CONNECT && n.options.sockets == socketsConfined {
@@ -158,8 +158,8 @@ func (n *notices) judge(c *notice) (d *Denial, refused unix.Errno) {
 	return d, d.Errno
 }
 
-// idSetter reports calls that would set a set-id bit. It must say of every call
-// that the filter sends what the filter's own test says.
+// idSetter reports calls that would set a set-id bit. For every call that the filter sends, it must
+// decide as the filter's own test does.
 func idSetter(nr uint32, args *[6]uint64) (string, bool) {
 	for _, m := range modeArgs {
 		if m.nr == nr {
@@ -175,7 +175,7 @@ func idSetter(nr uint32, args *[6]uint64) (string, bool) {
 	return "", false
 }
 
-// callName is the name of a call that the filter may send.
+// callName returns the name of a call that the filter may send.
 func callName(nr uint32) string {
 	for _, list := range [][]sysCall{forbidden, forbiddenHere, changing,
 		{{unix.SYS_CLONE, "clone"}, {unix.SYS_IOCTL, "ioctl"}, {unix.SYS_SOCKET, "socket"}, {unix.SYS_FCHMOD, "fchmod"}}} {

@@ -12,7 +12,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/proctree"
 )
 
-// watchNotices answers refused calls, where there is a listener.
+// watchNotices answers refused calls, if there is a listener.
 func (s *supervisor) watchNotices() error {
 	if s.spec.Notify <= 0 {
 		return nil
@@ -25,8 +25,8 @@ func (s *supervisor) watchNotices() error {
 	return n.watch(s.spec.Notify)
 }
 
-// watchNotices answers the refused calls of a sandbox that the broker made, and has
-// the host know of them before their caller goes on.
+// watchNotices answers the refused calls of a sandbox that the broker made, and reports them to the
+// host before their caller continues.
 func (b *box) watchNotices(sp *spec, listener *os.File) error {
 	fd, err := unix.FcntlInt(listener.Fd(), unix.F_DUPFD_CLOEXEC, 3)
 	listener.Close()
@@ -48,8 +48,8 @@ func (b *box) watchNotices(sp *spec, listener *os.File) error {
 	return n.watch(fd)
 }
 
-// lineage lists the numbers, as they are inside, by which a process can be traced to
-// its command: its own, its session's, its parent's and so on.
+// lineage returns the PIDs, as seen inside the sandbox, that link a process to its command: its
+// own, its session's, its parent's, and so on.
 func (b *box) lineage(pid int) (out []int) {
 	for range 64 {
 		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
@@ -68,8 +68,7 @@ func (b *box) lineage(pid int) (out []int) {
 	return out
 }
 
-// markedAs reads the number of a command off the environment that a process was
-// started with.
+// markedAs reads the number of a command from the environment that a process was started with.
 func markedAs(pid int, marker string) uint64 {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"sync/atomic"
 )
 
-// disk is a file system of limited size that a workspace and its forks keep their
-// private files in. It has no name on the host, is reached through a descriptor, and is
-// gone with the last who uses it, whatever ended them.
+// disk is a file system of limited size that holds the private files of a workspace and its forks.
+// It has no name on the host and is reached through a descriptor. It disappears with its last user,
+// however that one ends.
 type disk struct {
-	dir    string // of this process's alone: a path through its descriptor
+	dir    string // a path through its descriptor, valid only in this process
 	root   *os.File
-	key    string // its name to who made it
-	size   int64  // bytes, as the file system tells
+	key    string // its name in the broker that made it
+	size   int64  // bytes, as reported by the file system
 	inodes int64
 	refs   atomic.Int32
 	done   func()
@@ -30,10 +30,10 @@ func (d *disk) share() *disk {
 	return d
 }
 
-// last reports whether nobody else uses the disk, so that all in it goes with it.
+// last reports whether this is the disk's only user, so that its whole content goes away with it.
 func (d *disk) last() bool { return d != nil && d.refs.Load() == 1 }
 
-// release is the end of one use.
+// release ends one use.
 func (d *disk) release() error {
 	if d == nil || d.refs.Add(-1) > 0 {
 		return nil
@@ -42,8 +42,8 @@ func (d *disk) release() error {
 	return d.root.Close()
 }
 
-// keyed turns a path through the descriptor into one that who made the disk understands.
-// Other paths stay as they are.
+// keyed translates a path through the descriptor into one that the disk's maker understands. Other
+// paths are returned unchanged.
 func (d *disk) keyed(path string) string {
 	if d == nil {
 		return path
@@ -54,7 +54,7 @@ func (d *disk) keyed(path string) string {
 	return path
 }
 
-// place is where private files are made: on the disk, or where dir says.
+// place returns the directory for private files: the disk if there is one, otherwise dir.
 func (ws *workspace) place(dir string) string {
 	if ws.disk != nil {
 		return ws.disk.dir
@@ -62,8 +62,8 @@ func (ws *workspace) place(dir string) string {
 	return dir
 }
 
-// limit moves a workspace that nobody has used yet to a disk of its own, if limits want
-// one. It is not an error that there is none to be had: diskLess tells why.
+// limit moves an unused workspace to a disk of its own, if the limits ask for one. If no disk is
+// available, that is not an error: diskLess records why.
 func (ws *workspace) limit(ctx context.Context, cfg *Config) error {
 	if cfg.Limits.Disk <= 0 || ws.disk != nil || ws.diskLess != nil {
 		return nil
@@ -76,8 +76,8 @@ func (ws *workspace) limit(ctx context.Context, cfg *Config) error {
 	return ws.move(d, d.dir)
 }
 
-// unlimit takes an unused workspace off its disk, for tiers at which commands see the
-// files where the host does.
+// unlimit moves an unused workspace off its disk, for tiers at which commands see the files where
+// the host does.
 func (ws *workspace) unlimit(cfg *Config) error {
 	if ws.disk == nil {
 		return nil
@@ -87,10 +87,10 @@ func (ws *workspace) unlimit(cfg *Config) error {
 	return errors.Join(ws.move(nil, cfg.ScratchDir), d.release())
 }
 
-// errDiskTier is why a lower tier limits no disk.
+// errDiskTier is the reason why a lower tier limits no disk.
 var errDiskTier = errors.New("commands see these files where the host does, at this tier")
 
-// move makes the private directories anew in dir. There must be nothing in the old ones.
+// move makes the private directories again in dir. The old ones must be empty.
 func (ws *workspace) move(to *disk, dir string) error {
 	old := &workspace{scratch: ws.scratch, lock: ws.lock}
 	layered := ws.layered || !ws.inPlace()
@@ -105,7 +105,7 @@ func (ws *workspace) move(to *disk, dir string) error {
 	return errors.Join(err, old.remove())
 }
 
-// limits says by what the size and number of private files are kept.
+// limits reports how the size and number of private files are limited.
 func (ws *workspace) limits(l Limits) []Limit {
 	bytes, inodes := Limit{Name: "disk"}, Limit{Name: "files on disk"}
 	switch {
@@ -116,7 +116,7 @@ func (ws *workspace) limits(l Limits) []Limit {
 		bytes.Value, inodes.Value = float64(l.Disk), float64(max(l.Inodes, 0))
 		why := ws.diskLess
 		if why == nil {
-			why = errDiskTier // which was the first that was tried
+			why = errDiskTier // the first tier that was tried failed for this reason
 		}
 		bytes.By = fmt.Sprintf("not enforced (%v)", why)
 		inodes.By = bytes.By
@@ -127,7 +127,7 @@ func (ws *workspace) limits(l Limits) []Limit {
 	return []Limit{bytes, inodes}
 }
 
-// unlimited says in words what of the disk is not limited, or nothing.
+// unlimited describes which part of the disk limits is not enforced, if any.
 func (ws *workspace) unlimited(cfg *Config) []string {
 	switch {
 	case ws.disk == nil:

@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where no quota is kept on a disk, which is almost everywhere, the kernel bounds the
-// size of one kind of file system that also an ordinary user may mount: tmpfs. The
-// broker mounts it in a namespace that only one of its threads is in, and hands the
-// host a descriptor. So it is among nobody's mounts, and goes when both have gone.
+// Almost no disk has quotas. The only kind of file system that an ordinary user may mount and whose
+// size the kernel limits is tmpfs. The broker mounts it in a namespace that only one of its threads
+// is in, and passes the host a descriptor. The mount is thus visible to nobody, and disappears when
+// both have ended.
 
-// makeDisk has the broker make one.
+// makeDisk has the broker make a disk.
 func makeDisk(ctx context.Context, l Limits) (*disk, error) {
 	b, err := useBroker(ctx)
 	if err != nil {
@@ -37,35 +37,35 @@ func makeDisk(ctx context.Context, l Limits) (*disk, error) {
 	d.dir = "/proc/self/fd/" + strconv.Itoa(int(d.root.Fd()))
 	d.refs.Store(1)
 	d.done = func() {
-		_, _, _ = b.ask(context.Background(), brokerRequest{Op: opDisk, Disk: &diskOrder{Drop: d.key}}) // or it is dead, and it is dropped
+		_, _, _ = b.ask(context.Background(), brokerRequest{Op: opDisk, Disk: &diskOrder{Drop: d.key}}) // if the broker is dead, the disk is dropped anyway
 		b.release()
 	}
 	return d, nil
 }
 
-// diskOrder is a disk to be made, or to be let go.
+// diskOrder asks for a disk to be made or dropped.
 type diskOrder struct {
 	Size, Inodes int64
-	Drop         string // the key of one, which is all then
+	Drop         string // the key of a disk to drop; the other fields are then unused
 }
 
-// diskReply is one that was made, with what its file system says of itself.
+// diskReply describes a new disk as its file system reports it.
 type diskReply struct {
 	Key          string
 	Size, Inodes int64
 }
 
-// diskPrefix begins keys, and so the paths that lead to a disk.
+// diskPrefix is the prefix of keys, and so of the paths that lead to a disk.
 const diskPrefix = "disk:"
 
-// disks are a broker's. The zero value is ready.
+// disks holds the disks of a broker. The zero value is ready to use.
 type disks struct {
 	once sync.Once
 	*mounter
-	next int // the thread's own
+	next int // used only by the thread
 }
 
-// in runs work on the thread that has the disks among its mounts.
+// in runs work on the thread whose namespace has the disks mounted.
 func (ds *disks) in(work func() error) error {
 	ds.once.Do(func() { ds.mounter = newMounter() })
 	return ds.do(func(t *mountThread) error {
@@ -76,7 +76,7 @@ func (ds *disks) in(work func() error) error {
 	})
 }
 
-// serve makes a disk or lets one go.
+// serve makes or drops a disk.
 func (ds *disks) serve(o *diskOrder) (out *diskReply, root *os.File, err error) {
 	if o == nil {
 		return nil, nil, errors.New("broker: incomplete order")
@@ -94,7 +94,7 @@ func (ds *disks) serve(o *diskOrder) (out *diskReply, root *os.File, err error) 
 	return out, root, err
 }
 
-// mount makes the file system and opens its top.
+// mount makes the file system and opens its root.
 func (r *diskReply) mount(o *diskOrder) (*os.File, error) {
 	dir := diskPath(r.Key)
 	if err := unix.Mkdir(dir, 0o700); err != nil {
@@ -112,7 +112,7 @@ func (r *diskReply) mount(o *diskOrder) (*os.File, error) {
 }
 
 func (r *diskReply) look(dir string) (*os.File, error) {
-	// By which an overlay remembers what it hides: tmpfs has them from Linux 6.6.
+	// Overlays record what they hide in such attributes; tmpfs supports them from Linux 6.6.
 	const mark = "user.overlay.luthier"
 	if err := errors.Join(unix.Setxattr(dir, mark, []byte("y"), 0), unix.Removexattr(dir, mark)); err != nil {
 		return nil, fmt.Errorf("tmpfs keeps no attributes of users' here: %w", err)
@@ -134,10 +134,10 @@ func dropDisk(dir string) {
 	_ = unix.Rmdir(dir)
 }
 
-// diskPath is where the thread sees what a path with a key leads to.
+// diskPath returns the path, on the thread, that a path with a key refers to.
 func diskPath(path string) string { return "/" + strings.TrimPrefix(path, diskPrefix) }
 
-// open is openTree for paths on disks too.
+// open is openTree, also for paths on disks.
 func (ds *disks) open(path string, o treeOptions) (fd int, err error) {
 	if !strings.HasPrefix(path, diskPrefix) {
 		return openTree(path, o)
@@ -152,7 +152,7 @@ func (ds *disks) open(path string, o treeOptions) (fd int, err error) {
 	return fd, err
 }
 
-// keyed has the plan name what lies on a disk so that the broker finds it.
+// keyed rewrites the plan's paths on a disk so that the broker finds them.
 func (p *plan) keyed(d *disk) {
 	if d == nil {
 		return

@@ -13,7 +13,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/sandboxtest"
 )
 
-// small is a sandbox over a snapshot with a disk of 8 MiB and 600 inodes.
+// small opens a sandbox over a snapshot with a disk of 8 MiB and 600 inodes.
 func small(t *testing.T) (sb Sandbox, dir, scratch string) {
 	t.Helper()
 	cfg := walled(t, TierNamespaces)
@@ -28,7 +28,7 @@ func small(t *testing.T) (sb Sandbox, dir, scratch string) {
 	return sb, dir, scratch
 }
 
-// full runs a script that must end for want of room.
+// full runs a script that must fail for lack of space.
 func full(t *testing.T, sb Sandbox, script string) {
 	t.Helper()
 	exit := mustExec(t, sb, Cmd{Args: []string{"sh", "-c", script}})
@@ -53,12 +53,12 @@ func TestDiskIsBounded(t *testing.T) {
 		full(t, sb, "cd "+place+"/many && seq 2000 | xargs touch")
 		sh(t, sb, "rm -r "+place+"/many")
 	}
-	// What one place has is not there for another.
+	// All places share the same space.
 	sh(t, sb, "head -c 6000000 /dev/zero > /tmp/big")
 	full(t, sb, "head -c 6000000 /dev/zero > big")
 	sh(t, sb, "rm big /tmp/big; echo 2 > f; echo n > new; mkdir d; mv d e")
 
-	// Of all this the host's disk had nothing, and what is left can be brought out.
+	// Nothing of all this was on the host's disk, and what is left can be exported.
 	sandboxtest.Empty(t, scratch)
 	if d := cmp.Diff(map[string]ChangeKind{"f": Modified, "new": Added, "e": Added}, kinds(t, sb)); d != "" {
 		t.Error(d)
@@ -74,7 +74,8 @@ func TestDiskIsBounded(t *testing.T) {
 	}
 }
 
-// Forks share a disk, and what they are made of is moved within it.
+// TestDiskOfForks checks that forks share a disk, and that freezing a fork's state moves files
+// within it.
 func TestDiskOfForks(t *testing.T) {
 	t.Parallel()
 	sb, dir, scratch := small(t)
@@ -97,14 +98,14 @@ func TestDiskOfForks(t *testing.T) {
 	if err := sb.(Restorer).Restore(t.Context(), AtSnapshot); err != nil {
 		t.Fatal(err)
 	}
-	sh(t, sb, "cat f; head -c 7000000 /dev/zero > big") // there is room again
+	sh(t, sb, "cat f; head -c 7000000 /dev/zero > big") // there is space again
 	sandboxtest.Empty(t, scratch)
 	if got := treeOf(t, dir); len(got) != 1 {
 		t.Errorf("the original has %v", got)
 	}
 }
 
-// A sandbox that is used again has all of its disk again.
+// TestDiskOfRecycledSandboxes checks that a recycled sandbox has its whole disk available again.
 func TestDiskOfRecycledSandboxes(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -121,7 +122,7 @@ func TestDiskOfRecycledSandboxes(t *testing.T) {
 			t.Errorf("not the same sandbox: %+v", p.Stats())
 		}
 		last = l.blank
-		if i%2 == 0 { // in places that are made anew, or in one that is emptied
+		if i%2 == 0 { // both in places that are made again and in one that is emptied
 			sh(t, l, "! test -e /tmp/big && head -c 3000000 /dev/zero > /tmp/big")
 		}
 		sh(t, l, "! test -e big && head -c 4000000 /dev/zero > big")
@@ -133,7 +134,8 @@ func TestDiskOfRecycledSandboxes(t *testing.T) {
 	sandboxtest.Empty(t, scratch)
 }
 
-// Where no disk can be limited it is said, and the files are where they always were.
+// TestDiskOfLowerTiers checks that a tier that cannot limit a disk says so, and that its files are
+// in the usual place.
 func TestDiskOfLowerTiers(t *testing.T) {
 	t.Parallel()
 	cfg := walled(t, TierLandlock)
@@ -149,7 +151,8 @@ func TestDiskOfLowerTiers(t *testing.T) {
 	}
 }
 
-// A workspace that was to be limited, and whose tier then cannot be had, goes on below.
+// TestDiskIsLeftForALowerTier checks that a workspace with a disk is moved off it if its tier turns
+// out to be unavailable and a lower one is used.
 func TestDiskIsLeftForALowerTier(t *testing.T) {
 	t.Parallel()
 	_, dir, _ := small(t)
@@ -180,7 +183,7 @@ func TestDiskIsLeftForALowerTier(t *testing.T) {
 	}
 }
 
-// The broker's death takes no file from the host.
+// TestDiskOutlivesItsBroker checks that the host loses no file when the broker dies.
 func TestDiskOutlivesItsBroker(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("an ordinary user's broker is another's child")
@@ -205,5 +208,5 @@ func TestDiskOutlivesItsBroker(t *testing.T) {
 	if err := sb.Close(); err != nil {
 		t.Error(err)
 	}
-	small(t) // with the next one
+	small(t) // made by the next broker
 }

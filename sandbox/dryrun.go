@@ -9,22 +9,21 @@ import (
 
 // DryRunner is implemented by sandboxes that can try a command first.
 type DryRunner interface {
-	// DryRun runs a command in a throw-away layer over the workspace as it is now
-	// and returns what it changed. Nothing of it reaches the workspace until
-	// Trial.Commit. It is a [Forker.Fork] underneath, with its conditions; for a
-	// workspace in place it is a layer over the directory, and commands may go on
-	// there meanwhile. The trial must be committed or dropped.
+	// DryRun runs a command in a throw-away layer over the current workspace and returns what it
+	// changed. Nothing reaches the workspace before Trial.Commit. It is based on [Forker.Fork],
+	// with the same conditions. For a workspace in place it uses a layer over the directory, and
+	// commands may meanwhile go on there. The trial must be committed or dropped.
 	DryRun(ctx context.Context, cmd Cmd) (*Trial, error)
 }
 
-// Trial is a command that was run without effect so far.
+// Trial is a command that has run without effect on the workspace so far.
 type Trial struct {
 	// Exit is how the command ended.
 	Exit *Exit
-	// Changes are what it changed, in lexical order.
+	// Changes lists what it changed, in lexical order.
 	Changes []Change
 
-	in     Adopter // where it ran
+	in     Adopter // the fork or layer in which it ran
 	commit func(ctx context.Context, allow func(Finding) bool) error
 }
 
@@ -44,8 +43,8 @@ func (l *local) DryRun(ctx context.Context, cmd Cmd) (*Trial, error) {
 	})
 }
 
-// DryRunFork does for the makers of other sandboxes what DryRun has to do: it runs the
-// command in a fork, which Trial.Commit has the sandbox adopt.
+// DryRunFork implements DryRun for other kinds of sandboxes: it runs the command in a fork, which
+// Trial.Commit has the sandbox adopt.
 func DryRunFork(ctx context.Context, over Adopter, cmd Cmd) (*Trial, error) {
 	fork, err := over.Fork(ctx)
 	if err != nil {
@@ -58,7 +57,7 @@ func DryRunFork(ctx context.Context, over Adopter, cmd Cmd) (*Trial, error) {
 	return try(ctx, in, cmd, func(ctx context.Context, _ func(Finding) bool) error { return over.Adopt(ctx, in) })
 }
 
-// try runs the command where it has no effect.
+// try runs the command in a sandbox where it has no effect on the workspace.
 func try(ctx context.Context, in Adopter, cmd Cmd, commit func(context.Context, func(Finding) bool) error) (*Trial, error) {
 	t := &Trial{in: in, commit: commit}
 	var err error
@@ -88,17 +87,16 @@ func (l *local) above(ctx context.Context) (*local, error) {
 	return sb.(*local), nil
 }
 
-// Diff writes what the command changed in the form of git diff.
+// Diff writes what the command changed in git diff format.
 func (t *Trial) Diff(ctx context.Context, w io.Writer) error { return t.in.Diff(ctx, AtFork, w) }
 
-// Review looks through what the command changed, as [Reviewer.Review] does.
+// Review reviews what the command changed, as [Reviewer.Review] does.
 func (t *Trial) Review(ctx context.Context) (*Review, error) { return t.in.ReviewSince(ctx, AtFork) }
 
-// Commit makes what the command changed part of the workspace, and ends the trial.
-// Where the workspace has changed in between it fails with [ErrConflict]. To a
-// workspace in place it is an [Exporter.Export], which allow decides about as
-// ExportOptions.Allow does; elsewhere nothing leaves the sandbox, and allow is not
-// asked. After an error the trial can be committed again, or dropped.
+// Commit makes what the command changed part of the workspace, and ends the trial. If the workspace
+// has changed in between, it fails with [ErrConflict]. For a workspace in place it is an
+// [Exporter.Export], and allow decides as ExportOptions.Allow does; otherwise nothing leaves the
+// sandbox, and allow is not called. After an error the trial can be committed again, or dropped.
 func (t *Trial) Commit(ctx context.Context, allow func(Finding) bool) error {
 	if err := t.commit(ctx, allow); err != nil {
 		return fmt.Errorf("sandbox: commit dry run: %w", err)
@@ -106,5 +104,5 @@ func (t *Trial) Commit(ctx context.Context, allow func(Finding) bool) error {
 	return nil
 }
 
-// Drop forgets what the command did. Dropping twice, or after Commit, is harmless.
+// Drop discards what the command did. Dropping twice, or after Commit, is harmless.
 func (t *Trial) Drop() error { return t.in.Close() }

@@ -13,11 +13,11 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/egress"
 )
 
-// gateAddress is the loopback address inside a sandbox at which names of
-// Config.Net seem to lie. It is not 127.0.0.1, whose ports are the commands' own.
+// gateAddress is the loopback address to which names of Config.Net resolve inside a sandbox. It is
+// not 127.0.0.1, whose ports belong to commands.
 const gateAddress = "127.42.0.1"
 
-// errNoGate means that a tier cannot keep Config.Net.
+// errNoGate means that a tier cannot enforce Config.Net.
 var errNoGate = errors.New("Config.Net needs a network namespace, which this tier has not")
 
 // insider is a spawner that can open sockets in its sandbox.
@@ -25,16 +25,15 @@ type insider interface {
 	listenFor(network, address string) (*os.File, error)
 }
 
-// netSpawner is a spawner whose commands reach the names of Config.Net through
-// a proxy in the host's process.
+// netSpawner is a spawner whose commands reach the names of Config.Net through a proxy in the
+// host's process.
 type netSpawner struct {
 	spawner
 	proxy *egress.Proxy
 	env   []string
 }
 
-// openNet starts a proxy for one sandbox, or returns run as it is if the
-// configuration names no host.
+// openNet starts a proxy for one sandbox. If names is empty, it returns run unchanged.
 func openNet(run spawner, names []string) (spawner, error) {
 	list, err := egress.ParseList(names)
 	if err != nil || list.Empty() {
@@ -55,9 +54,8 @@ func openNet(run spawner, names []string) (spawner, error) {
 	return n, nil
 }
 
-// openGate serves programs that know no proxy: names lead to an address inside
-// at which the proxy listens on the real ports. Low ports may not be had, and then
-// there is only the proxy.
+// openGate serves programs that do not use a proxy: names resolve to an address inside at which the
+// proxy listens on the real ports. If low ports are not available, only the proxy can be used.
 func (n *netSpawner) openGate(in insider, list egress.List) {
 	f, err := in.listenFor("udp4", gateAddress+":53")
 	if err != nil {
@@ -91,7 +89,7 @@ func listenInside(in insider, address string) (net.Listener, error) {
 	return net.FileListener(f)
 }
 
-// proxyEnv tells programs of the proxy, in the spellings that they know.
+// proxyEnv returns the variables that announce the proxy to programs, in all common spellings.
 func proxyEnv(address string) []string {
 	url := "http://" + address
 	env := []string{"NODE_USE_ENV_PROXY=1"}
@@ -114,7 +112,7 @@ func (n *netSpawner) spawn(ctx context.Context, req spawnRequest) (child, error)
 
 func (n *netSpawner) Close() error { return errors.Join(n.spawner.Close(), n.proxy.Close()) }
 
-// withoutNet is what runs commands, with or without a proxy beside it.
+// withoutNet returns the spawner that runs commands, without a proxy around it.
 func withoutNet(run spawner) spawner {
 	if n, ok := run.(*netSpawner); ok {
 		return n.spawner
@@ -129,9 +127,8 @@ func releaseNet(run spawner) {
 	}
 }
 
-// netChild adds what the proxy refused meanwhile to a command's evidence. What
-// commands that ran at the same time were refused is among it: the proxy sees
-// the sandbox, not the process.
+// netChild adds to a command's denials what the proxy refused while it ran. This includes refusals
+// of commands that ran at the same time, since the proxy sees the sandbox, not the process.
 type netChild struct {
 	child
 	proxy *egress.Proxy
@@ -168,8 +165,8 @@ func checkNet(names []string) error {
 	return nil
 }
 
-// withNet lets the commands of a new sandbox reach the names of Config.Net. A
-// tier with no walls has no use for it and says so.
+// withNet lets the commands of a new sandbox reach the names of Config.Net. TierNone cannot enforce
+// that; it records the fact in Missing.
 func (l *local) withNet(cfg *Config) error {
 	if len(cfg.Net) == 0 {
 		return nil
@@ -191,11 +188,11 @@ func (l *local) withNet(cfg *Config) error {
 	return nil
 }
 
-// resolvConf sends lookups inside to the proxy.
+// resolvConf directs lookups inside to the proxy.
 const resolvConf = "nameserver " + gateAddress + "\noptions timeout:5 attempts:2\n"
 
-// online is the environment of a tool chain whose commands have a way out: what
-// keeps it offline goes, and what it downloads goes to the private home.
+// online returns the environment of a tool chain whose commands have network access: settings that
+// keep it offline are removed, and downloads go to the private home.
 func online(cfg *Config, env []string) []string {
 	if len(cfg.Net) == 0 {
 		return env
@@ -206,7 +203,7 @@ func online(cfg *Config, env []string) []string {
 		switch name {
 		case "GOPROXY", "CARGO_NET_OFFLINE":
 		case "GOMODCACHE":
-			// What the host has is read, from its own place, before the network is.
+			// The host's module cache is tried first, from its own place, then the network.
 			out = append(out, "GOMODCACHE="+insideModules, "GOPROXY=file://"+value+"/cache/download,https://proxy.golang.org,direct")
 		default:
 			out = append(out, kv)

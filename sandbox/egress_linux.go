@@ -11,13 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A sandbox has a loopback and nothing else. To let it reach the host's egress
-// proxy, its supervisor opens sockets on that loopback and passes them out: a
-// socket belongs to the network namespace it was made in, whoever holds it, so
-// the host accepts the connections itself and no byte goes through a process
-// inside.
+// A sandbox's network has only a loopback interface. To let it reach the host's egress proxy, its
+// supervisor opens sockets on that loopback and passes them out. A socket belongs to the network
+// namespace it was made in, whoever holds it, so the host accepts the connections itself and no
+// byte goes through a process inside.
 
-// listenInside is the supervisor's half: it opens the socket and passes it on.
+// listenInside is the supervisor's half: it opens the socket and passes it out.
 func (s *supervisor) listenInside(r request) {
 	f, err := openLoopback(r.Args)
 	if err != nil {
@@ -69,9 +68,9 @@ func (g *guestSpawner) listenFor(network, address string) (*os.File, error) {
 	return f, nil
 }
 
-// checkSocket makes sure of what a supervisor passed out. One that was taken
-// over could only pass on a socket that its commands can have as well, but it
-// must not make the host read from what is no socket.
+// checkSocket validates a socket that a supervisor passed out. A supervisor that was taken over
+// could only pass on a socket that its commands can have as well, but it must not make the host
+// read from something that is not a socket.
 func checkSocket(f *os.File, network string) error {
 	if f == nil {
 		return errors.New("no socket came back")
@@ -93,13 +92,13 @@ func checkSocket(f *os.File, network string) error {
 	return nil
 }
 
-// resolver has lookups inside answered by the egress proxy.
+// resolver makes the egress proxy answer lookups inside.
 func (p *plan) resolver(cfg *Config) {
 	if len(cfg.Net) == 0 {
 		return
 	}
-	// Often a link to what /run holds, which is empty inside. Without the file,
-	// lookups fail; the proxy needs none.
+	// /etc/resolv.conf is often a link to a file in /run, which is empty inside. Without the file,
+	// lookups fail; programs that use the proxy need none.
 	if target, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil {
 		p.add(mount{Kind: mountText, Source: resolvConf, Target: target, ReadOnly: true, File: true})
 	}

@@ -33,13 +33,13 @@ func init() {
 		_, err = io.Copy(os.Stdout, resp.Body)
 		return err
 	}
-	// lookup prints the addresses of a name.
+	// lookup prints the addresses that a name resolves to.
 	helpers["lookup"] = func(a []string) error {
 		addrs, err := (&net.Resolver{PreferGo: true}).LookupHost(context.Background(), a[0])
 		fmt.Print(strings.Join(addrs, " "))
 		return err
 	}
-	// gate speaks TLS to the address that names seem to lie at.
+	// gate speaks TLS to the address that names resolve to inside.
 	helpers["gate"] = func(a []string) error {
 		c, err := tls.Dial("tcp", net.JoinHostPort(gateAddress, a[0]), &tls.Config{ServerName: a[1], InsecureSkipVerify: true})
 		if err != nil {
@@ -59,8 +59,8 @@ func netServer(t *testing.T) (port string) {
 	return port
 }
 
-// netConfig lets commands reach one port of this test's own server, whose name
-// leads to the loopback.
+// netConfig lets commands reach one port of this test's own server, whose name resolves to the
+// loopback address.
 func netConfig(t *testing.T, port string, more ...string) Config {
 	dir := filepath.Dir(self(t))
 	return Config{Net: append([]string{"localhost:" + port, "127.0.0.1/32"}, more...), ReadOnly: []string{dir}}
@@ -92,7 +92,7 @@ func TestNet(t *testing.T) {
 			t.Errorf("%s: denials %v, want one with grant %q", url, e.Denials, grant)
 		}
 	}
-	// Past the proxy there is nothing.
+	// Nothing is reachable without the proxy.
 	if e := run("dial", "tcp", "127.0.0.1:"+port); e.Success() {
 		t.Error("the host's loopback was reached")
 	}
@@ -101,7 +101,8 @@ func TestNet(t *testing.T) {
 	}
 }
 
-// Programs that know no proxy are served where low ports can be had.
+// TestNetWithoutProxy checks that programs that do not use a proxy are served if low ports are
+// available.
 func TestNetWithoutProxy(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/etc/resolv.conf"); err != nil {
@@ -133,7 +134,7 @@ func TestNetWithoutProxy(t *testing.T) {
 
 func TestNetLeavesNothing(t *testing.T) {
 	cfg := netConfig(t, "443")
-	open(t, cfg) // skips where the tier cannot be had
+	open(t, cfg) // skips if the tier is not available
 	scratch := t.TempDir()
 	checkHoldings(t, scratch, "sandboxes with a network", func() {
 		for range 3 {
@@ -160,8 +161,9 @@ func TestNetNeedsItsWall(t *testing.T) {
 	}
 }
 
-// What one lease did to its way out no other meets: a sandbox that has one serves one
-// lease, also within a domain, and its proxy ends with it.
+// TestNetServesOneLease checks that no lease meets what an earlier one did to its network access: a
+// sandbox with network access serves one lease, even within a trust domain, and its proxy ends with
+// the lease.
 func TestNetServesOneLease(t *testing.T) {
 	t.Parallel()
 	port := netServer(t)
@@ -196,7 +198,7 @@ func TestNetServesOneLease(t *testing.T) {
 	}
 }
 
-// nowhere is a listener whom nobody calls.
+// nowhere is a listener that nobody connects to.
 type nowhere struct{ net.Listener }
 
 func (nowhere) Accept() (net.Conn, error) { return nil, errors.New("it was asked for a connection") }

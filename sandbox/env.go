@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// passedEnv are the host variables every command sees: what programs need to
-// find their tools and to speak the user's language. Everything else, above all
-// credentials, is withheld unless Config.PassEnv names it.
+// passedEnv lists the host variables that every command sees: what programs need to find their
+// tools and to use the user's language. Everything else, above all credentials, is withheld unless
+// Config.PassEnv names it.
 var passedEnv = []string{
 	"PATH", "LANG", "LANGUAGE", "LC_*", "TERM", "COLORTERM", "NO_COLOR", "TZ", "SHELL",
 	"CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "PKG_CONFIG_PATH", "LD_LIBRARY_PATH",
@@ -17,7 +17,7 @@ var passedEnv = []string{
 	"SystemRoot", "ComSpec", "PATHEXT", "windir", "ProgramFiles", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE",
 }
 
-// hostOnlyEnv is passed where commands live in the user's own home.
+// hostOnlyEnv lists the variables that are passed only if commands live in the user's own home.
 var hostOnlyEnv = []string{
 	"HOME", "USER", "LOGNAME", "TMPDIR", "TMP", "TEMP", "XDG_*", "GO*", "CGO_*", "CARGO_HOME", "RUSTUP_HOME",
 	"NVM_DIR", "PYENV_ROOT", "USERPROFILE", "LOCALAPPDATA", "APPDATA", "HOMEDRIVE", "HOMEPATH",
@@ -66,8 +66,7 @@ func mergeEnv(lists ...[]string) []string {
 	return out
 }
 
-// hostEnv is the environment of commands that run in the user's own view of the
-// system.
+// hostEnv returns the environment of commands that run in the user's own view of the system.
 func hostEnv(cfg *Config) []string {
 	return mergeEnv(filterEnv(os.Environ(), passedEnv, hostOnlyEnv, cfg.PassEnv), cfg.Env)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// A pool keeps sandboxes ready and shares them between tenants. Those of one
-// trust domain are cleaned and used again, which takes no new start.
+// A pool keeps sandboxes ready and shares them between tenants. Sandboxes of one trust domain are
+// cleaned and used again, which needs no new start.
 func ExamplePool_Acquire() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {

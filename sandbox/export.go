@@ -12,38 +12,36 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
-// Exporter is implemented by sandboxes whose change can be shown and brought out.
+// Exporter is implemented by sandboxes whose changes can be shown and exported.
 type Exporter interface {
-	// Diff writes the change since a point in the form of git diff, for people to
-	// read. Binary files and those too large to compare are noted, not shown.
+	// Diff writes the changes since a point in git diff format, for people to read. Binary files
+	// and those too large to compare are noted, not shown.
 	Diff(ctx context.Context, since Point, w io.Writer) error
-	// Export brings the change since the snapshot out of the sandbox, after a
-	// review. It fails with a [ReviewError] and does nothing if the review has a
-	// finding of severity Refuse that ExportOptions.Allow does not let pass. No
-	// command may be running, or it fails with [ErrBusy].
+	// Export exports the changes since the snapshot from the sandbox, after a review. If the review
+	// has a finding of severity Refuse that ExportOptions.Allow does not permit, Export does
+	// nothing and fails with a [ReviewError]. If a command is running, it fails with [ErrBusy].
 	Export(ctx context.Context, o ExportOptions) (*Review, error)
 }
 
-// ExportOptions says where a change goes.
+// ExportOptions configures where changes go.
 type ExportOptions struct {
-	// Dir is the directory the change is applied to; empty means the one the
-	// snapshot was taken of. Every file is replaced as a whole or not at all. If a
-	// file there is neither as in the snapshot nor as in the sandbox, Export fails
-	// with [ErrConflict] and does nothing. Holes in files stay holes.
+	// Dir is the directory to which the changes are applied; empty means the one that the snapshot
+	// was taken of. Every file is replaced as a whole or not at all. If a file there is neither as
+	// in the snapshot nor as in the sandbox, Export does nothing and fails with [ErrConflict].
+	// Holes in files are preserved.
 	Dir string
-	// Patch receives the change as a patch that git apply understands, and nothing
-	// is applied. A patch leaves out empty directories and what lies in a .git.
+	// Patch receives the changes as a patch that git apply understands, and nothing is applied. A
+	// patch leaves out empty directories and the contents of any .git.
 	Patch io.Writer
-	// Allow decides on findings of severity Refuse, such as a file of more than
-	// 4 GiB; nil allows none. Devices, pipes and sockets are left out and setuid bits
-	// dropped all the same.
+	// Allow decides about findings of severity Refuse, such as a file of more than 4 GiB; nil
+	// allows none. Devices, pipes and sockets are left out and setuid bits are dropped in any case.
 	Allow func(Finding) bool
 }
 
-// ErrConflict means that the directory to change has changed by itself.
+// ErrConflict means that the directory to be changed has changed in the meantime.
 var ErrConflict = tree.ErrConflict
 
-// ReviewError is why a change was not exported.
+// ReviewError means that the review's findings prevented an export.
 type ReviewError struct {
 	Findings []Finding // those that were not allowed
 }
@@ -76,7 +74,7 @@ func (l *local) Diff(ctx context.Context, since Point, w io.Writer) error {
 }
 
 func (l *local) Export(ctx context.Context, o ExportOptions) (*Review, error) {
-	l.gate.Lock() // commands would change what was reviewed
+	l.gate.Lock() // otherwise commands could change what was reviewed
 	defer l.gate.Unlock()
 	r, err := l.export(ctx, o)
 	if err != nil {
@@ -112,12 +110,12 @@ func (l *local) export(ctx context.Context, o ExportOptions) (*Review, error) {
 	}
 	var since time.Time
 	if lower, err := filepath.EvalSymlinks(l.ws.lower); err == nil && lower == dir {
-		since = l.ws.opened // the snapshot itself: only its times tell of changes
+		since = l.ws.opened // the snapshot itself: only its timestamps reveal changes
 	}
 	return r, c.Apply(ctx, dir, since)
 }
 
-// refusal is the error for what is not allowed, or nil.
+// refusal returns the error for findings that are not allowed, or nil.
 func (r *Review) refusal(allow func(Finding) bool) error {
 	var out []Finding
 	for _, f := range r.Refused() {

@@ -16,7 +16,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
-// change makes, over what changeBase wrote, one of every kind of change.
+// change is a script that makes every kind of change to the files of changeBase.
 const change = `set -e
 echo two >> text; rm gone; rm -r dir; mkdir -p new/deep; echo n > new/deep/f; printf 'no newline' > new/tail
 printf 'a\0b' > bin; rm bin.old; chmod +x script; rm swap; mkdir swap; echo s > swap/in; rm -r flip; echo f > flip
@@ -43,7 +43,7 @@ func TestExportAppliesTheChange(t *testing.T) {
 		sb := open(t, cfg)
 		sh(t, sb, change)
 		var patch bytes.Buffer
-		for _, o := range []ExportOptions{{Patch: &patch}, {Dir: other}, {}, {Dir: other}} { // applying twice is applying once
+		for _, o := range []ExportOptions{{Patch: &patch}, {Dir: other}, {}, {Dir: other}} { // applying twice has the same result as applying once
 			if r, err := sb.(Exporter).Export(t.Context(), o); err != nil {
 				t.Fatalf("%+v: %v, %v", o, err, r.Findings)
 			}
@@ -73,7 +73,7 @@ func TestExportAppliesTheChange(t *testing.T) {
 		if got := reviewed(t, sb).Changes; cfg.Floor == TierNamespaces && len(got) > 0 {
 			t.Errorf("exported to the snapshot, but still differs: %v", got)
 		}
-		// The patch does the same in git's hands.
+		// Applied by git, the patch has the same result.
 		if _, err := exec.LookPath("git"); err != nil {
 			return
 		}
@@ -129,7 +129,7 @@ index 0000000000000000000000000000000000000000..587be6b4c3f93f93c489c0111bba5596
 +x
 Special file pipe: prw-r--r--
 `
-	cut := func(s string) string { // the hashes of a.txt are git's business
+	cut := func(s string) string { // drop the line with the hashes of a.txt, which only git determines
 		lines := strings.Split(s, "\n")
 		return strings.Join(append(lines[:1:1], lines[2:]...), "\n")
 	}
@@ -166,7 +166,7 @@ func TestExportConflicts(t *testing.T) {
 			t.Errorf("%s: changed nevertheless: %s", name, d)
 		}
 	}
-	// The snapshot itself, edited after the sandbox was opened.
+	// The target is the snapshot itself, edited after the sandbox was opened.
 	l := sb.(*local)
 	eventually(t, "an edit that is later by the file system's clock", func() bool {
 		write(t, base, "f", "edited")
@@ -178,7 +178,8 @@ func TestExportConflicts(t *testing.T) {
 	}
 }
 
-// A directory that is a link where the change goes is not followed.
+// TestExportFollowsNoLinks checks that a symbolic link to a directory is not followed when changes
+// are applied.
 func TestExportFollowsNoLinks(t *testing.T) {
 	base, outside, dir := t.TempDir(), t.TempDir(), t.TempDir()
 	write(t, base, "d/f", "1")

@@ -12,16 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fingerprintMost is how many directories a fingerprint has; what has more is in use.
+// fingerprintMost bounds the directories of a fingerprint; a place with more counts as in use.
 const fingerprintMost = 16
 
 // errInUse means that a place holds something.
 var errInUse = errors.New("not just empty directories")
 
-// dirFingerprint describes a directory in which there are nothing but empty directories, so
-// that a place which nobody has left anything in can be told: names, modes, owners,
-// extended attributes with access lists, and the flags and quota project that a file
-// system keeps. Times are not in it; who relies on it sets them.
+// dirFingerprint describes a directory that contains only empty directories, to detect whether
+// anybody has left something there. It covers names, modes, owners, extended attributes including
+// access lists, and the flags and quota project that a file system keeps. It leaves out timestamps;
+// callers that rely on them set them.
 func dirFingerprint(dir string) (string, error) {
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -35,7 +35,7 @@ func dirFingerprint(dir string) (string, error) {
 	return b.String(), nil
 }
 
-// fingerprintOf is dirFingerprint, or "" if there is none.
+// fingerprintOf returns dirFingerprint of a directory, or "" if it fails.
 func fingerprintOf(dir string) string {
 	s, err := dirFingerprint(dir)
 	if err != nil {
@@ -44,7 +44,7 @@ func fingerprintOf(dir string) string {
 	return s
 }
 
-// fingerprintAt adds the directory fd, which it closes.
+// fingerprintAt adds the directory fd, and closes it.
 func fingerprintAt(b *strings.Builder, fd int, name string, left *int) error {
 	f := os.NewFile(uintptr(fd), name)
 	defer f.Close()
@@ -87,8 +87,8 @@ func fingerprintAt(b *strings.Builder, fd int, name string, left *int) error {
 	return nil
 }
 
-// fileFlags are what FS_IOC_GETFLAGS and FS_IOC_FSGETXATTR tell, or 0 where a file
-// system knows nothing of them.
+// fileFlags returns the flags and project from FS_IOC_GETFLAGS and FS_IOC_FSGETXATTR, or 0 if the
+// file system does not support them.
 func fileFlags(fd int) (flags uint32, project uint32) {
 	if v, err := unix.IoctlGetUint32(fd, unix.FS_IOC_GETFLAGS); err == nil {
 		flags = v
@@ -104,7 +104,7 @@ func fileFlags(fd int) (flags uint32, project uint32) {
 	return flags, project
 }
 
-// fileState is what changes whenever a directory is replaced or its entries change.
+// fileState returns a string that changes whenever a directory is replaced or its entries change.
 func fileState(fi os.FileInfo) string {
 	st, ok := fi.Sys().(*syscall.Stat_t)
 	if !ok {

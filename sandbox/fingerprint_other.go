@@ -4,7 +4,7 @@ package sandbox
 
 import "os"
 
-// fingerprintOf tells nothing here: sandboxes are not kept ready.
+// fingerprintOf returns "" on this system, where sandboxes are not kept ready.
 func fingerprintOf(string) string { return "" }
 
 func fileState(os.FileInfo) string { return "" }

@@ -7,34 +7,33 @@ import (
 	"time"
 )
 
-// Forker is implemented by sandboxes whose workspace can be forked, for attempts
-// that go on from one state beside each other.
+// Forker is implemented by sandboxes whose workspace can be forked, for attempts that continue in
+// parallel from one state.
 type Forker interface {
-	// Fork opens a second sandbox whose workspace starts as this one's is now.
-	// What either changes afterwards the other does not see. Where the workspace
-	// is an overlay nothing is copied: the change so far becomes a read-only
-	// layer of both, however large it is; elsewhere the workspace is copied.
+	// Fork opens a second sandbox whose workspace starts in the current state of this one. Later
+	// changes of either are invisible to the other. If the workspace is an overlay, nothing is
+	// copied: the changes so far become a read-only layer of both, however large they are.
+	// Otherwise the workspace is copied.
 	//
-	// No command may be running: Fork fails with [ErrBusy] rather than take a
-	// state in the middle of a write. Processes that earlier commands left behind
-	// are ended if anything has changed since the last fork. A fork is of the
-	// workspace only, /tmp and home start empty. Both sandboxes must be closed,
-	// in any order.
+	// No command may be running: Fork fails with [ErrBusy] rather than take a state in the middle
+	// of a write. If anything has changed since the last fork, processes that earlier commands left
+	// behind are ended. Only the workspace is forked; /tmp and home start empty. Both sandboxes
+	// must be closed, in any order.
 	Fork(ctx context.Context) (Sandbox, error)
 }
 
-// Restorer is implemented by sandboxes whose workspace can go back.
+// Restorer is implemented by sandboxes whose workspace can return to an earlier state.
 type Restorer interface {
-	// Restore drops what was changed since a point. It fails with [ErrBusy] while
-	// a command runs, and ends what commands left behind.
+	// Restore drops the changes since a point. It fails with [ErrBusy] while a command runs, and
+	// ends processes that commands left behind.
 	Restore(ctx context.Context, to Point) error
 }
 
 // ErrBusy means that a command is running and must end first.
 var ErrBusy = errors.New("a command is running; wait for it or kill it first")
 
-// reopenLimit is how long a sandbox may take to start again. The caller's context
-// does not count: a sandbox half-way would be lost.
+// reopenLimit bounds the time for a sandbox to start again. The caller's context does not apply,
+// since a sandbox stopped halfway would be lost.
 const reopenLimit = time.Minute
 
 func (l *local) Fork(ctx context.Context) (Sandbox, error) {
@@ -47,7 +46,7 @@ func (l *local) Fork(ctx context.Context) (Sandbox, error) {
 	return out, nil
 }
 
-// fork is Fork with the gate held.
+// fork implements Fork; the caller holds the gate.
 func (l *local) fork(ctx context.Context) (*local, error) {
 	if err := l.still(ctx); err != nil {
 		return nil, err
@@ -74,9 +73,9 @@ func (l *local) fork(ctx context.Context) (*local, error) {
 	return out, nil
 }
 
-// freeze makes the change so far a layer that is no longer written.
+// freeze turns the changes so far into a layer that is no longer written.
 func (l *local) freeze() error {
-	if !l.ws.overlay { // a copy is taken, commands can go on in the original
+	if !l.ws.overlay { // it was copied, so commands can go on in the original
 		return l.ws.freeze(l.cfg.ScratchDir)
 	}
 	return l.reopen(func() error {
@@ -106,7 +105,7 @@ func (l *local) Restore(ctx context.Context, to Point) error {
 	return nil
 }
 
-// still reports why the workspace may be in use. The gate is held, so no command
+// still returns an error if the workspace may be in use. The caller holds the gate, so no command
 // can start.
 func (l *local) still(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
@@ -127,9 +126,8 @@ func (l *local) still(ctx context.Context) error {
 	return nil
 }
 
-// reopen ends everything inside, changes the workspace and starts anew at the
-// same tier. The gate is held for writing. When it fails the sandbox is of no
-// further use but to be closed.
+// reopen ends everything inside, changes the workspace and starts again at the same tier. The
+// caller holds the gate for writing. If it fails, the sandbox can only be closed.
 func (l *local) reopen(change func() error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), reopenLimit)
 	defer cancel()
@@ -151,8 +149,8 @@ func (l *local) reopen(change func() error) error {
 	return nil
 }
 
-// sameTier is the configuration this sandbox was opened with, but for exactly
-// the tier it reached.
+// sameTier returns the configuration that this sandbox was opened with, restricted to the tier it
+// reached.
 func (l *local) sameTier() *Config {
 	cfg := l.cfg
 	cfg.Floor, cfg.Ceiling = l.iso.Tier, l.iso.Tier

@@ -26,7 +26,7 @@ func benchFork(b *testing.B, changed int) {
 	upper := sb.(*local).ws.upper()
 	for b.Loop() {
 		b.StopTimer()
-		for i := range changed { // as commands would, from outside: their owner does not matter here
+		for i := range changed { // changed from outside as commands would; the owner does not matter here
 			write(b, upper, fmt.Sprintf("new%d/f%d", i/50, i), "x")
 		}
 		b.StartTimer()
@@ -45,7 +45,7 @@ func benchFork(b *testing.B, changed int) {
 	}
 }
 
-// The cost of a fork is that of two starts, whatever was changed.
+// BenchmarkFork shows that a fork costs as much as two starts, whatever was changed.
 func BenchmarkFork(b *testing.B) {
 	for _, changed := range []int{1, 5000} {
 		b.Run(fmt.Sprintf("changed=%d", changed), func(b *testing.B) { benchFork(b, changed) })
@@ -67,7 +67,7 @@ func BenchmarkChanges(b *testing.B) {
 	}
 }
 
-// A tree in which each directory holds the next one.
+// BenchmarkDeepTree uses a tree in which each directory contains the next one.
 func BenchmarkDeepTree(b *testing.B) {
 	for _, depth := range []int{1200, 5000} {
 		sb := open(b, Config{Snapshot: SnapshotDir(b.TempDir()), ReadOnly: []string{self(b)}})
@@ -92,7 +92,7 @@ func BenchmarkDeepTree(b *testing.B) {
 	}
 }
 
-// BenchmarkScratch makes what a sandbox keeps on the host, and removes it.
+// BenchmarkScratch makes and removes the files that a sandbox keeps on the host.
 func BenchmarkScratch(b *testing.B) {
 	cfg := &Config{Dir: b.TempDir(), ScratchDir: b.TempDir()}
 	b.ReportAllocs()
@@ -107,7 +107,7 @@ func BenchmarkScratch(b *testing.B) {
 	}
 }
 
-// A commit of 5,000 files: made, and found.
+// BenchmarkLayer makes a layer of a commit of 5,000 files, and finds it again.
 func BenchmarkLayer(b *testing.B) {
 	repo := repository(b)
 	for i := range 5000 {

@@ -11,8 +11,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// project is a directory with one file. The examples lower the floor so that they
-// run on any host; a program that runs a model's commands leaves it as it is.
+// project makes a directory with one file. The examples lower the floor so that they run on any
+// host; a program that runs a model's commands leaves it as it is.
 func project() (dir string, remove func()) {
 	dir, err := os.MkdirTemp("", "example-*")
 	if err == nil {
@@ -30,7 +30,7 @@ func run(sb sandbox.Sandbox, script string) {
 	}
 }
 
-// Two attempts go on from one state.
+// Two attempts continue from one state.
 func ExampleForker() {
 	dir, remove := project()
 	defer remove()
@@ -61,7 +61,7 @@ func ExampleForker() {
 	// +two
 }
 
-// The change comes out after a review; what the host would execute later stops it.
+// Changes are exported after a review; changes that the host would execute later stop it.
 func ExampleExporter() {
 	dir, remove := project()
 	defer remove()
@@ -90,7 +90,7 @@ func ExampleExporter() {
 	// changed
 }
 
-// Several attempts start from one state, and the work goes on from the best.
+// Several attempts start from one state, and the work continues from the best.
 func ExampleAdopter() {
 	dir, remove := project()
 	defer remove()
@@ -124,7 +124,7 @@ func ExampleAdopter() {
 	// the longest
 }
 
-// A command is tried, and what it did is taken over or forgotten.
+// A command is tried, and its changes are kept or dropped.
 func ExampleDryRunner() {
 	dir, remove := project()
 	defer remove()

@@ -7,12 +7,12 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
-// maxFrozen is how many layers a workspace may have between its change and its
-// snapshot. The kernel allows 500, but every lookup of a missing name asks each.
+// maxFrozen is the most layers that a workspace may have between its changes and its snapshot. The
+// kernel allows 500, but every lookup of a missing name searches each.
 const maxFrozen = 16
 
-// flatten merges the frozen layers into one when there are too many. Files are
-// linked, not copied: its cost is the number of changed files.
+// flatten merges the frozen layers into one when there are too many. It links files instead of
+// copying them, so its cost is proportional to the number of changed files.
 func (ws *workspace) flatten(dir string) error {
 	if len(ws.frozen) <= maxFrozen {
 		return nil
@@ -28,7 +28,7 @@ func (ws *workspace) flatten(dir string) error {
 	}
 	f.Path = filepath.Join(f.home, "upper")
 	if err := tree.Merge(dirs, f.Path); err != nil {
-		// A deeper stack is slower, no more: the kernel's limit is far off.
+		// Ignore the failure: a deeper stack is only slower, and the kernel's limit is far off.
 		_ = f.release()
 		if len(ws.frozen) < 8*maxFrozen {
 			return nil

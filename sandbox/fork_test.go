@@ -79,7 +79,7 @@ func TestForksGoTheirOwnWays(t *testing.T) {
 		if d := cmp.Diff(before, treeOf(t, dir)); d != "" {
 			t.Errorf("the snapshot changed: %s", d)
 		}
-		// The original may end before its forks.
+		// The original may be closed before its forks.
 		if err := a.Close(); err != nil {
 			t.Error(err)
 		}
@@ -131,7 +131,7 @@ func TestForkAndRestoreRefuse(t *testing.T) {
 	if _, err := sb.(Forker).Fork(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
 	}
-	sh(t, sb, "true") // none of this did any harm
+	sh(t, sb, "true") // the sandbox still works after these errors
 	if err := sb.(Restorer).Restore(t.Context(), 7); err == nil {
 		t.Error("restored to a point that there is not")
 	}
@@ -179,7 +179,8 @@ func TestRestore(t *testing.T) {
 	})
 }
 
-// More forks than layers are kept: the oldest are merged, and nothing shows.
+// TestDeepForks checks that if there are more forks than layers are kept, the oldest are merged,
+// with no visible effect.
 func TestDeepForks(t *testing.T) {
 	t.Parallel()
 	t.Run("isolated", func(t *testing.T) {
@@ -211,7 +212,7 @@ func deepForks(t *testing.T, cfg Config) {
 		script := fmt.Sprintf("echo %d > f%d; echo %d > common; ", i, i, i)
 		want[fmt.Sprintf("f%d", i)], want["common"] = fmt.Sprintln(i), fmt.Sprintln(i)
 		switch i % 5 {
-		case 1: // deleted and made anew: opaque
+		case 1: // deleted and made again, which makes it opaque
 			script += fmt.Sprintf("rm -r %s; mkdir %s; echo %d > %s/again", d, d, i, d)
 			for k := range want {
 				if strings.HasPrefix(k, d+"/") {
@@ -248,7 +249,7 @@ func deepForks(t *testing.T, cfg Config) {
 	}
 	l, most := sb.(*local), maxFrozen
 	if !l.ws.overlay {
-		most = 1 // each copy is the whole state
+		most = 1 // each copy holds the whole state
 	}
 	if n := len(l.ws.frozen); n > most {
 		t.Errorf("%d layers, at most %d are wanted", n, most)
@@ -265,7 +266,7 @@ func deepForks(t *testing.T, cfg Config) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	// What the host lists is what commands see.
+	// The host lists what commands see.
 	for path, kind := range kinds(t, sb) {
 		_, is := want[path]
 		if fi, err := os.Lstat(filepath.Join(dir, path)); is && kind == Deleted || err == nil && fi.Mode().IsRegular() && kind == Added {

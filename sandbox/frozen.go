@@ -10,16 +10,16 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
-// frozen is a directory that no one writes any more and that several workspaces
-// are made of. It is removed when the last of them is.
+// frozen is a directory that is no longer written and that several workspaces use as a layer. It is
+// removed with the last of these workspaces.
 type frozen struct {
 	tree.Dir
-	home string       // private directory that holds it
-	lock *os.File     // tells a janitor that it is in use
-	refs atomic.Int32 // workspaces
+	home string       // private directory that contains it
+	lock *os.File     // marks it as in use, so that a sweep leaves it alone
+	refs atomic.Int32 // number of workspaces
 }
 
-// newFrozen makes the private directory below dir. The path is set by the caller.
+// newFrozen makes the private directory below dir. The caller sets the path.
 func newFrozen(dir string) (*frozen, error) {
 	home, lock, err := scratch.New(dir, "layer-")
 	if err != nil {
@@ -46,7 +46,7 @@ func (f *frozen) release() error {
 	return err
 }
 
-// state lists the directories that were the workspace at a point, newest first.
+// state lists the directories that made up the workspace at a point, newest first.
 func (ws *workspace) state(at Point) []tree.Dir {
 	var out []tree.Dir
 	if at == AtFork {
@@ -57,7 +57,7 @@ func (ws *workspace) state(at Point) []tree.Dir {
 	return append(out, tree.Dir{Path: ws.lower, Full: true})
 }
 
-// now lists the directories that are the workspace, newest first.
+// now lists the directories that make up the workspace, newest first.
 func (ws *workspace) now() []tree.Dir {
 	if !ws.overlay {
 		return []tree.Dir{{Path: ws.source, Full: true}}
@@ -78,8 +78,8 @@ func (ws *workspace) below() []string {
 	return out
 }
 
-// untouched reports whether commands have changed nothing since the last fork.
-// It only knows for an overlay.
+// untouched reports whether commands have changed nothing since the last fork. It can only detect
+// that for an overlay.
 func (ws *workspace) untouched() (bool, error) {
 	if !ws.overlay {
 		return false, nil
@@ -88,8 +88,8 @@ func (ws *workspace) untouched() (bool, error) {
 	return len(entries) == 0, err
 }
 
-// freeze makes what was changed a layer of its own. Nothing may run on the
-// workspace, which needs to be opened again after it.
+// freeze turns the changes into a separate layer. No command may run on the workspace, which must
+// be opened again afterwards.
 func (ws *workspace) freeze(dir string) error {
 	f, err := newFrozen(ws.place(dir))
 	if err != nil {
@@ -111,12 +111,12 @@ func (ws *workspace) freeze(dir string) error {
 		ws.frozen = append(ws.frozen, f)
 		return nil
 	}
-	older := ws.frozen // which a copy hides
+	older := ws.frozen // a full copy replaces them
 	ws.frozen = []*frozen{f}
 	return releaseAll(older)
 }
 
-// clear gives an overlay empty upper and work directories.
+// clear makes an overlay's upper and work directories empty.
 func (ws *workspace) clear() error {
 	if err := tree.Remove(ws.sub(scratchLayer)); err != nil {
 		return err
@@ -124,7 +124,7 @@ func (ws *workspace) clear() error {
 	return ws.makeLayer()
 }
 
-// reset goes back to a point. Nothing may run on the workspace.
+// reset returns to a point. No command may run on the workspace.
 func (ws *workspace) reset(to Point) error {
 	var err error
 	if to == AtSnapshot {
@@ -143,8 +143,8 @@ func (ws *workspace) reset(to Point) error {
 	return ws.copyOut()
 }
 
-// fork is a second workspace over the same state. The last change must be
-// frozen, or there be none.
+// fork returns a second workspace over the same state. The last changes must have been frozen, or
+// there must be none.
 func (ws *workspace) fork(dir string) (*workspace, error) {
 	out := &workspace{dir: ws.dir, origin: ws.origin, lower: ws.lower, readOnly: ws.readOnly, overlay: ws.overlay, owner: ws.owner, opened: ws.opened, disk: ws.disk.share(), diskLess: ws.diskLess}
 	if err := out.makeScratch(ws.place(dir)); err != nil {

@@ -15,18 +15,17 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
-// SafeGit prepares a git command over a work tree that commands of a sandbox may
-// have written, such that nothing they left there is executed: git reads neither
-// the repository's configuration nor the user's or the system's, and so knows no
-// hooks, filters, monitors, pagers, aliases, credential helpers or transports.
+// SafeGit prepares a git command over a work tree that commands of a sandbox may have written, such
+// that nothing they left there is executed: git reads neither the repository's configuration nor
+// the user's or the system's, and so knows no hooks, filters, monitors, pagers, aliases, credential
+// helpers or transports.
 //
-// git works on a directory of its own in place of .git, with the repository's
-// objects and references behind it. It can look (status, diff, log, show, ls-files,
-// cat-file, apply) and, where the objects are writable, add to them; the index and
-// HEAD are copies, which are lost with the command. done removes them and must be
-// called when the command has ended. args[0] is git's command; what would reach a
-// network or another repository is refused. A directory without .git is fine for
-// what needs none, such as apply and diff --no-index.
+// git works on a separate directory in place of .git, with the repository's objects and references
+// behind it. It can read (status, diff, log, show, ls-files, cat-file, apply) and, if the objects
+// are writable, add to them; the index and HEAD are copies, which are lost with the command. done
+// removes them and must be called when the command has ended. args[0] is git's command; what would
+// reach a network or another repository is refused. A directory without .git works for commands
+// that need none, such as apply and diff --no-index.
 func SafeGit(ctx context.Context, dir string, args ...string) (cmd *exec.Cmd, done func() error, err error) {
 	cmd, done, err = safeGit(ctx, dir, args)
 	if err != nil {
@@ -69,8 +68,8 @@ func safeGit(ctx context.Context, dir string, args []string) (*exec.Cmd, func() 
 	}
 	argv := []string{"--no-pager", args[0]}
 	if slices.Contains(submoduleCommands, args[0]) {
-		// The one setting that a .gitmodules could undo: git would start another
-		// git in each submodule, with the configuration there.
+		// This is the one setting that a .gitmodules could override: git would start another git in
+		// each submodule, with the configuration there.
 		argv = append(argv, "--ignore-submodules=all")
 	}
 	cmd := exec.CommandContext(ctx, program, append(argv, args[1:]...)...)
@@ -79,19 +78,20 @@ func safeGit(ctx context.Context, dir string, args []string) (*exec.Cmd, func() 
 	return cmd, done, nil
 }
 
-// safeGitCommands look at a repository, or change nothing but the work tree.
+// safeGitCommands lists commands that only read a repository or change nothing but the work tree.
 var safeGitCommands = []string{"apply", "blame", "cat-file", "check-ignore", "diff", "diff-files", "diff-index", "diff-tree",
 	"for-each-ref", "hash-object", "log", "ls-files", "ls-tree", "merge-base", "rev-list", "rev-parse", "shortlog", "show",
 	"show-ref", "status", "version"}
 
-// submoduleCommands look into submodules unless they are told not to.
+// submoduleCommands lists commands that read submodules by default.
 var submoduleCommands = []string{"diff", "diff-files", "diff-index", "diff-tree", "log", "show", "status"}
 
-// unsafeGitOptions of these commands run programs or write where they are told.
+// unsafeGitOptions lists options of these commands that run programs or write to a given place.
 var unsafeGitOptions = []string{"--ext-diff", "--textconv", "--output", "--open-files-in-pager", "--filters", "--unsafe-paths",
 	"--ignore-submodules", "--recurse-submodules", "--submodule", "--exec-path", "--show-signature"}
 
-// unsafeGitOption knows that git takes the beginning of a long option for it.
+// unsafeGitOption reports whether arg is an unsafe option. git accepts any unique prefix of a long
+// option.
 func unsafeGitOption(arg string) bool {
 	name, _, _ := strings.Cut(arg, "=")
 	if strings.HasPrefix(name, "-O") {
@@ -103,7 +103,7 @@ func unsafeGitOption(arg string) bool {
 	return slices.ContainsFunc(unsafeGitOptions, func(o string) bool { return strings.HasPrefix(o, name) })
 }
 
-// safeGitConfig is all the configuration there is.
+// safeGitConfig is git's whole configuration.
 const safeGitConfig = `[core]
 	repositoryformatversion = %d
 	bare = false
@@ -140,8 +140,7 @@ const safeGitConfig = `[core]
 	helper =
 `
 
-// shadowGit makes a git directory that has of dir's what is data, and returns
-// where the objects are.
+// shadowGit makes a git directory with only the data of dir's, and returns the path of the objects.
 func shadowGit(dir, shadow string) (string, error) {
 	config, head := fmt.Sprintf(safeGitConfig, 0), "ref: refs/heads/main\n"
 	objects := filepath.Join(shadow, "objects")
@@ -185,7 +184,7 @@ func shadowGit(dir, shadow string) (string, error) {
 	return objects, nil
 }
 
-// usesSHA256 reads the one setting without which objects cannot be understood.
+// usesSHA256 reads the only setting that is needed to understand objects.
 func usesSHA256(root *os.Root) (bool, error) {
 	b, err := readData(root, "config")
 	if tree.Missing(err) {
@@ -201,7 +200,7 @@ func usesSHA256(root *os.Root) (bool, error) {
 	return slices.Contains(settings, review.Setting{Key: "extensions.objectformat", Value: "sha256"}), nil
 }
 
-// maxIndex bounds what is copied of a repository.
+// maxIndex bounds what is copied from a repository.
 const maxIndex = 256 << 20
 
 func readData(root *os.Root, name string) ([]byte, error) {
@@ -226,7 +225,7 @@ func copyData(root *os.Root, name, shadow string) error {
 	return os.WriteFile(filepath.Join(shadow, filepath.FromSlash(name)), b, 0o600)
 }
 
-// copyRefs copies references, which are short; anything else below is left out.
+// copyRefs copies references, which are short; it leaves out anything else below them.
 func copyRefs(root *os.Root, rel, shadow string) error {
 	if err := os.Mkdir(filepath.Join(shadow, filepath.FromSlash(rel)), 0o700); err != nil {
 		return err
@@ -252,7 +251,7 @@ func copyRefs(root *os.Root, rel, shadow string) error {
 	return nil
 }
 
-// safeGitEnv is the whole environment: nothing of the host's but where programs are.
+// safeGitEnv returns the whole environment of git; only PATH and SYSTEMROOT come from the host.
 func safeGitEnv(dir, shadow, objects string) []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"),

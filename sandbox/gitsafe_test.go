@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// hostileRepository is what a command can leave in a workspace so that the host's
+// hostileRepository makes a repository that a command could leave in a workspace so that the host's
 // git runs marker. It returns the directory.
 func hostileRepository(t *testing.T, marker string) string {
 	t.Helper()
@@ -28,7 +28,7 @@ func hostileRepository(t *testing.T, marker string) string {
 			t.Fatal(err)
 		}
 	}
-	// A submodule whose own configuration would be used to look at it.
+	// A submodule whose own configuration git would use when it inspects it.
 	write(t, dir, "sm/.git/config", "[core]\n\tfsmonitor = "+script+"\n")
 	write(t, dir, ".gitmodules", "[submodule \"sm\"]\n\tpath = sm\n\turl = x\n\tignore = none\n")
 	return dir
@@ -40,7 +40,7 @@ func TestSafeGitRunsNothingOfTheRepository(t *testing.T) {
 	}
 	marker := filepath.Join(t.TempDir(), "marker")
 	dir := hostileRepository(t, marker)
-	// The control: git as it is does run it.
+	// The control: plain git does run the marker.
 	control := exec.Command("git", "-c", "safe.directory=*", "-C", dir, "diff")
 	if out, _ := control.CombinedOutput(); !exists(marker) {
 		t.Fatalf("the repository does not bite: %s", out)
@@ -81,7 +81,7 @@ func TestSafeGitRefuses(t *testing.T) {
 			t.Errorf("git %v: %v", args, err)
 		}
 	}
-	// A link in the place of what is read is not followed.
+	// A symbolic link in place of a file to read is not followed.
 	if err := os.MkdirAll(filepath.Join(dir, ".git"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,6 @@ package sandbox
 type grant struct {
 	path     string
 	readOnly bool
-	owned    bool // the host named it: its owner's rights are the command's
+	owned    bool // named by the host: commands get the rights of its owner
 	pinned   bool // a part of the workspace, mounted over itself
 }

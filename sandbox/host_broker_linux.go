@@ -10,17 +10,16 @@ import (
 	"time"
 )
 
-// Sandboxes are not made by the host's process but by its broker: the same
-// program, executed again, which has hardly any memory of its own. A process is
-// put into new namespaces by a full fork, and what that costs grows with the
-// memory of who forks: with a heap of gigabytes it is more than everything else
-// together. The broker itself is started by a plain vfork.
+// Sandboxes are not made by the host's process but by its broker: the same program, executed again,
+// with hardly any memory of its own. Putting a process into new namespaces takes a full fork, whose
+// cost grows with the memory of the forking process: with a heap of gigabytes it exceeds everything
+// else together. The broker itself is started by a plain vfork.
 //
-// A broker serves one host. The end of its socket is its end and that of all it
-// made; the host does the same for the sandboxes of a broker that died.
+// A broker serves one host. When its socket is closed, the broker and all sandboxes it made end; if
+// a broker dies, the host ends its sandboxes.
 
-// theBroker is the process's broker. Beside hooked it is the one package variable,
-// and for the same reason: it is a fact of the process, not of any sandbox.
+// theBroker is the process's broker. Like hooked it is a package variable because it is a fact of
+// the process, not of any sandbox.
 var theBroker brokerPlace
 
 // brokerPlace holds the broker that serves new sandboxes.
@@ -29,24 +28,24 @@ type brokerPlace struct {
 	b  *broker
 }
 
-// brokerIdle is how long a broker without sandboxes stays.
+// brokerIdle is the time after which a broker without sandboxes ends.
 const brokerIdle = 5 * time.Second
 
-// brokerPatience is how long a broker gets to end by itself.
+// brokerPatience is the time that a broker gets to end by itself.
 const brokerPatience = 10 * time.Second
 
-// errBrokerGone means that the broker died; another one may do.
+// errBrokerGone means that the broker died; another one may work.
 var errBrokerGone = errors.New("the broker has died")
 
-// broker is the host's side of one.
+// broker is the host's side of a broker.
 type broker struct {
 	conn *conn
 	proc *os.Process
-	euid int      // whom it was started as
-	host hostView // as it was then, which is how its sandboxes differ from it
+	euid int      // effective uid that it was started with
+	host hostView // the host's namespaces at that time, to compare with its sandboxes'
 
 	mu    sync.Mutex
-	users int // sandboxes and requests; the socket is listened to while there are any
+	users int // sandboxes and requests; listen runs while there are any
 	seq   uint64
 	asks  map[uint64]chan brokerAnswer
 	boxes map[*guestSpawner]struct{}
@@ -63,13 +62,13 @@ type brokerAnswer struct {
 	err   error
 }
 
-// useBroker returns the broker, started if there is none, and counts the caller
-// among its users until release is called.
+// useBroker returns the broker, and starts one if there is none. The caller counts as one of its
+// users until it calls release.
 func useBroker(ctx context.Context) (*broker, error) {
 	p := &theBroker
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// A host that gave up privileges since must not go on using those of the broker.
+	// A host that has since given up privileges must not go on using the broker's.
 	if p.b != nil && p.b.euid == os.Geteuid() && p.b.enter() {
 		return p.b, nil
 	}
@@ -84,7 +83,7 @@ func useBroker(ctx context.Context) (*broker, error) {
 	return b, nil
 }
 
-// startBroker starts one, with the caller as its user.
+// startBroker starts a broker, with the caller as its user.
 func startBroker(ctx context.Context) (*broker, error) {
 	hostEnd, theirs, err := socketPair()
 	if err != nil {
@@ -120,9 +119,8 @@ func startBroker(ctx context.Context) (*broker, error) {
 	return nil, err
 }
 
-// startStage starts a copy of this program that shares nothing with it but the
-// control socket. It asks for no namespaces, so that the runtime need not fork
-// fully.
+// startStage starts a copy of this program that shares only the control socket with it. It asks for
+// no namespaces, so the runtime does not need a full fork.
 func startStage(stage string, complaint, control *os.File) (*os.Process, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -157,7 +155,7 @@ func (b *broker) enter() bool {
 	return true
 }
 
-// release is the end of a use.
+// release ends one use.
 func (b *broker) release() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -165,11 +163,11 @@ func (b *broker) release() {
 	if b.users > 0 || b.dead != nil {
 		return
 	}
-	_ = b.conn.sock.SetReadDeadline(time.Unix(1, 0)) // no goroutine listens while there are no users
+	_ = b.conn.sock.SetReadDeadline(time.Unix(1, 0)) // listen must not run while there are no users
 	b.idle = time.AfterFunc(brokerIdle, b.retire)
 }
 
-// retire ends a broker that has no users; one that has lives on for them.
+// retire ends a broker that has no users; a broker with users keeps running for them.
 func (b *broker) retire() {
 	b.mu.Lock()
 	if b.users > 0 || b.dead != nil {
@@ -182,14 +180,14 @@ func (b *broker) retire() {
 	b.bury()
 }
 
-// bury waits for the broker's process, with force if it comes to that.
+// bury waits for the broker's process to end, and kills it if necessary.
 func (b *broker) bury() {
 	t := time.AfterFunc(brokerPatience, func() { _ = b.proc.Kill() })
 	defer t.Stop()
 	_, _ = b.proc.Wait()
 }
 
-// listen hands replies to those who asked, until the users or the broker end.
+// listen passes replies to their requesters, until there are no users or the broker ends.
 func (b *broker) listen() {
 	for {
 		var r brokerReply
@@ -216,8 +214,7 @@ func (b *broker) listen() {
 	}
 }
 
-// rest reports whether there is nobody to listen for; a user may have come since
-// the last one left.
+// rest reports whether listen can stop; a user may have come since the last one left.
 func (b *broker) rest() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -225,7 +222,8 @@ func (b *broker) rest() bool {
 	return !b.listening
 }
 
-// fail ends what a dead broker made: nobody is left to reap or to mount for it.
+// fail ends the sandboxes of a dead broker, since no process is left to reap them or to mount for
+// them.
 func (b *broker) fail(err error) {
 	b.mu.Lock()
 	b.dead = err
@@ -242,8 +240,8 @@ func (b *broker) fail(err error) {
 	b.bury()
 }
 
-// ask sends a request and waits for the answer, whatever becomes of ctx: what a
-// request made would otherwise belong to nobody. A broker answers soon or dies.
+// ask sends a request and waits for the answer even if ctx ends: otherwise nobody would own what
+// the request made. A broker answers soon or dies.
 func (b *broker) ask(ctx context.Context, r brokerRequest, files ...*os.File) (brokerReply, []*os.File, error) {
 	if err := ctx.Err(); err != nil {
 		return brokerReply{}, nil, context.Cause(ctx)
@@ -271,7 +269,7 @@ func (b *broker) ask(ctx context.Context, r brokerRequest, files ...*os.File) (b
 	return a.reply, a.files, a.err
 }
 
-// adopt makes g one of those that end with the broker.
+// adopt registers g to end with the broker.
 func (b *broker) adopt(g *guestSpawner) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -282,7 +280,7 @@ func (b *broker) adopt(g *guestSpawner) error {
 	return nil
 }
 
-// leave is the end of g as a user.
+// leave removes g as a user.
 func (b *broker) leave(g *guestSpawner) {
 	b.mu.Lock()
 	delete(b.boxes, g)

@@ -12,16 +12,16 @@ import (
 	"syscall"
 )
 
-// launchOptions say how a supervisor's process is made: by the broker, in
-// namespaces of its own, or from here as a plain process.
+// launchOptions configure how a supervisor's process is made: by the broker, in new namespaces, or
+// from here as a plain process.
 type launchOptions struct {
 	broker  *spawnOrder // Spec is filled in
-	argv    []string    // in place of the program itself; the stage's arguments are appended
+	argv    []string    // replaces the program itself; the stage's arguments are appended
 	attr    *syscall.SysProcAttr
-	cgroups []string // cgroup.procs files that it is entered into before it does anything
+	cgroups []string // cgroup.procs files of the groups that it joins before it runs anything
 }
 
-// launch starts a supervisor and waits until it has walled itself in.
+// launch starts a supervisor and waits until it has set up its isolation.
 func launch(ctx context.Context, sp *spec, o launchOptions) (*guestSpawner, *facts, error) {
 	sp.ID = rand.Text()
 	if o.broker == nil {
@@ -54,7 +54,7 @@ func launchByBroker(ctx context.Context, o *spawnOrder) (*guestSpawner, *facts, 
 	}
 	fd, err := pidfdOf(files[1])
 	if err != nil {
-		files[0].Close() // which ends it
+		files[0].Close() // this ends it
 		b.release()
 		return nil, nil, err
 	}
@@ -70,11 +70,11 @@ func launchByBroker(ctx context.Context, o *spawnOrder) (*guestSpawner, *facts, 
 	return g, r.Facts, nil
 }
 
-// brokered is a first process that the broker made.
+// brokered is an init process that the broker made.
 type brokered struct {
 	fd  *pidfd
 	b   *broker
-	key uint64 // names it to the broker
+	key uint64 // its number at the broker
 	pid int
 }
 
@@ -88,14 +88,14 @@ func (s *brokered) Wait() error {
 
 func (s *brokered) leave(g *guestSpawner) { s.b.leave(g) }
 
-// end is for one that never came to serve.
+// end releases a process that never began to serve.
 func (s *brokered) end() error {
 	defer s.b.release()
 	return errors.Join(s.Kill(), s.Wait())
 }
 
-// launchPlain starts the process from here. It shares the host's namespaces, or a
-// helper of the system's makes its own, so no full fork is needed.
+// launchPlain starts the process from here. The process shares the host's namespaces, or a system
+// helper makes new ones, so no full fork is needed.
 func launchPlain(ctx context.Context, sp *spec, o launchOptions) (*guestSpawner, *facts, error) {
 	hostEnd, guestEnd, err := socketPair()
 	if err != nil {
@@ -152,7 +152,7 @@ func launchPlain(ctx context.Context, sp *spec, o launchOptions) (*guestSpawner,
 	return nil, nil, withComplaint(err, complaint)
 }
 
-// plainProcess is a supervisor that is our own child.
+// plainProcess is a supervisor that is a child of this process.
 type plainProcess struct{ *os.Process }
 
 func (p plainProcess) Wait() error {
@@ -169,7 +169,7 @@ func withComplaint(err error, complaint *os.File) error {
 	return err
 }
 
-// greet waits for the report of the second stage.
+// greet waits for the second stage's report.
 func greet(ctx context.Context, c *conn) (*facts, error) {
 	stop := context.AfterFunc(ctx, func() { _ = c.sock.Close() })
 	defer stop()
@@ -187,7 +187,7 @@ func greet(ctx context.Context, c *conn) (*facts, error) {
 	return r.Facts, nil
 }
 
-// explainClone says what usually stands behind a refusal.
+// explainClone adds the usual reasons for a refusal to the error.
 func explainClone(err error) error {
 	switch {
 	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES):

@@ -20,29 +20,29 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/initproc"
 )
 
-// link is how the host speaks to whoever starts commands inside. ask may be called
-// concurrently, listenFiles not.
+// link is the host's connection to the process that starts commands inside. ask may be called
+// concurrently, listenFiles may not.
 type link interface {
 	ask(r request, files ...*os.File) error
 	listenFiles() (reply, []*os.File, error)
-	hangUp() // the end of asking
+	hangUp() // no more requests will follow
 	close() error
 }
 
 func (c *conn) ask(r request, files ...*os.File) error { return c.tell(r, files...) }
 func (c *conn) hangUp()                                { _ = c.sock.CloseWrite() }
 
-// firstLink speaks to a first process that the broker made, and to the broker about
-// what that process does not do itself.
+// firstLink talks to an init process that the broker made, and to the broker for what the init
+// process does not do itself.
 type firstLink struct {
 	sock   *net.UnixConn
 	b      *broker
 	key    uint64
-	mark   string // see spec.marker
+	mark   string // the value of spec.marker
 	limits Limits
 
 	mu       sync.Mutex
-	pending  map[uint64]*initproc.Command // whose start is not answered yet
+	pending  map[uint64]*initproc.Command // commands whose start has not been answered yet
 	buf, oob []byte
 }
 
@@ -79,8 +79,7 @@ func (l *firstLink) ask(r request, files ...*os.File) error {
 	return fmt.Errorf("request %q: %w", r.Op, errors.ErrUnsupported)
 }
 
-// start asks for a command. The program is looked for inside, since only there its
-// paths mean what they say.
+// start requests a command. The program is looked up inside, since its paths are valid only there.
 func (l *firstLink) start(r request, files []*os.File) error {
 	if len(files) != 3 || len(r.Args) == 0 {
 		return errors.New("start without standard files or arguments")
@@ -121,8 +120,8 @@ func (l *firstLink) send(m *initproc.Message) error {
 	return err
 }
 
-// kill has the broker end a command and what came of it; pid is 0 if the command
-// itself has ended, and alone tells that no other ran beside it.
+// kill has the broker end a command and its descendants. pid is 0 if the command itself has ended;
+// alone means that no other command ran at the same time.
 func (l *firstLink) kill(id uint64, pid int, alone bool) error {
 	o := &killOrder{Key: l.key, PID: pid, Marker: commandMarker(l.mark, id)}
 	if alone {
@@ -132,8 +131,8 @@ func (l *firstLink) kill(id uint64, pid int, alone bool) error {
 	return err
 }
 
-// listenMessage asks for a socket on a loopback address; the request's arguments are
-// the network, "tcp4" or "udp4", and the address.
+// listenMessage requests a socket on a loopback address; the request's arguments are the network,
+// "tcp4" or "udp4", and the address.
 func listenMessage(r request) (*initproc.Message, error) {
 	if len(r.Args) != 2 {
 		return nil, errors.New("listen without network and address")
@@ -166,7 +165,7 @@ func (l *firstLink) listenFiles() (r reply, files []*os.File, err error) {
 	switch {
 	case n == 0:
 		err = io.EOF
-	case l.buf[0] == '{': // the broker's
+	case l.buf[0] == '{': // from the broker
 		r, err = parseReply(l.buf[:n])
 	default:
 		var a initproc.Answer
@@ -181,7 +180,7 @@ func (l *firstLink) listenFiles() (r reply, files []*os.File, err error) {
 	return r, files, nil
 }
 
-// translate says in the words of a supervisor what a first process answers.
+// translate converts an answer of the init process into a supervisor's reply.
 func (l *firstLink) translate(a *initproc.Answer) reply {
 	switch a.Event {
 	case initproc.Started, initproc.Failed:
@@ -211,7 +210,7 @@ func (l *firstLink) translate(a *initproc.Answer) reply {
 	return r
 }
 
-// startError says why a command could not be started.
+// startError returns the reason why a command could not be started.
 func startError(a *initproc.Answer, c *initproc.Command) error {
 	if c == nil {
 		return a.Errno

@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// systemDirs are what programs of the host need to run. What is missing on a
-// host is left out.
+// systemDirs lists the directories that the host's programs need to run. Those missing on a host
+// are left out.
 var systemDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store", "/gnu/store"}
 
 var devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
 
-// insideHome is the home of commands.
+// insideHome is the home directory of commands.
 const insideHome = "/home/sandbox"
 
-// plan is the new root of a sandbox, still in terms of host paths.
+// plan describes the new root of a sandbox, still in terms of host paths.
 type plan struct {
 	mounts []mount
 	env    []string
-	owned  map[int]bool // mounts whose owner must appear as the sandbox's user
+	owned  map[int]bool // indexes of mounts whose owner must appear as the sandbox's user
 }
 
-// makePlan lays out the root. Parents come before what lies in them.
+// makePlan lays out the root. Parents come before their contents.
 func makePlan(cfg *Config, ws *workspace, uid, gid int) (*plan, error) {
 	p := &plan{owned: map[int]bool{}}
 	p.system()
@@ -79,12 +79,12 @@ func (p *plan) system() {
 	}
 }
 
-// accounts hides the host's user names behind a file of our own, in which the
-// sandbox's user has one.
+// accounts replaces the host's user database with a generated one, which contains the sandbox's
+// user.
 func (p *plan) accounts(uid, gid int) {
 	passwd := fmt.Sprintf("root:x:0:0:root:/nonexistent:/bin/sh\nsandbox:x:%d:%d:sandbox:%s:/bin/sh\n", uid, gid, insideHome)
 	group := fmt.Sprintf("root:x:0:\nsandbox:x:%d:\n", gid)
-	if uid != 65534 && gid != 65534 { // what does not belong to the sandbox appears as this one
+	if uid != 65534 && gid != 65534 { // files that do not belong to the sandbox appear as owned by this user
 		passwd += "nobody:x:65534:65534:nobody:/nonexistent:/bin/false\n"
 		group += "nogroup:x:65534:\n"
 	}
@@ -98,7 +98,7 @@ func (p *plan) accounts(uid, gid int) {
 	}
 }
 
-// writeTexts turns texts into files of the host's, for whoever cannot mount them.
+// writeTexts writes texts to files on the host, for tiers that cannot mount them directly.
 func (p *plan) writeTexts(ws *workspace) error {
 	for i := range p.mounts {
 		m := &p.mounts[i]
@@ -114,7 +114,7 @@ func (p *plan) writeTexts(ws *workspace) error {
 	return nil
 }
 
-// tools grants the tool chains and gives their caches a private layer.
+// tools grants the tool chains and adds a private layer over their caches.
 func (p *plan) tools(cfg *Config, ws *workspace) ([]grant, error) {
 	if cfg.NoToolchains {
 		return nil, nil
@@ -151,17 +151,17 @@ func (p *plan) tools(cfg *Config, ws *workspace) ([]grant, error) {
 	return grants, nil
 }
 
-// visible reports whether the system directories already show path.
+// visible reports whether the system directories already contain path.
 func (p *plan) visible(path string) bool {
 	return slices.ContainsFunc(p.mounts, func(m mount) bool {
 		return m.Kind == mountBind && m.Source == m.Target && !m.File && within(path, m.Target)
 	})
 }
 
-// grants adds the workspace and what else was granted, outer paths first, so
-// that each ends up on top of what it lies in.
+// grants adds the workspace and the other grants, outer paths first, so that each is mounted on top
+// of the path that contains it.
 func (p *plan) grants(cfg *Config, ws *workspace, grants []grant) {
-	if ws.dir != "" { // a sandbox kept ready has none yet
+	if ws.dir != "" { // a ready sandbox has none yet
 		grants = append(grants, grant{path: ws.dir, readOnly: ws.readOnly, owned: true})
 	}
 	slices.SortStableFunc(grants, func(a, b grant) int { return len(a.path) - len(b.path) })

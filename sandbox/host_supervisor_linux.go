@@ -14,16 +14,16 @@ import (
 	"github.com/luthier-dev/luthier/internal/proctree"
 )
 
-// killPatience is how long a supervisor gets to answer before it is killed
-// itself, and everything in the sandbox with it.
+// killPatience is the time that a supervisor gets to answer before it is killed, and everything in
+// the sandbox with it.
 const killPatience = time.Minute
 
-// supervisorProcess is the process of a supervisor, whoever made it.
+// supervisorProcess is the process of a supervisor, however it was made.
 type supervisorProcess interface {
 	Kill() error
-	// Wait returns when it has ended, and is called once.
+	// Wait returns when the process has ended. It is called once.
 	Wait() error
-	// leave tells that g does not use it any more.
+	// leave records that g no longer uses the process.
 	leave(g *guestSpawner)
 }
 
@@ -31,22 +31,22 @@ type supervisorProcess interface {
 type guestSpawner struct {
 	link link
 	sup  supervisorProcess
-	hard bool   // the supervisor is the first process of a PID namespace: its death is everyone's
-	mark string // what the environment of all commands has, to find those a dead supervisor left
+	hard bool   // the supervisor is PID 1 of a PID namespace: if it dies, all processes die
+	mark string // is in the environment of all commands, to find those that outlive a dead supervisor
 
-	bounds bounds // its control group, removed when it is gone
+	bounds bounds // its control group is removed when the supervisor is gone
 
 	starts sync.RWMutex // held for reading while a command starts
 
 	mu     sync.Mutex
-	kills  int64 // of the control group, told so far
-	ending bool  // all that runs is being ended for the memory of all
+	kills  int64 // kills in the control group reported so far
+	ending bool  // all commands are being ended because the memory limit was exceeded
 	next   uint64
 	live   map[uint64]*guestChild
-	asks   map[uint64]*question // answers awaited, by request
+	asks   map[uint64]*question // pending answers, by request
 	err    error                // set when the supervisor is gone
 	gone   chan struct{}
-	blind  error // why it was ended, if the broker said so; listen's own
+	blind  error // why the broker ended it, if it did; used only by listen
 	closed sync.Once
 }
 
@@ -56,7 +56,7 @@ func newGuestSpawner(l link, sup supervisorProcess, hard bool, mark string) *gue
 	return g
 }
 
-// guestChild is a command inside, seen from the host.
+// guestChild is a command inside, as seen from the host.
 type guestChild struct {
 	g     *guestSpawner
 	id    uint64
@@ -66,14 +66,14 @@ type guestChild struct {
 	st    status
 	err   error
 
-	began   int64 // by sinceBoot, before it was asked for
-	started bool  // something was sent to ready; listen's own
+	began   int64 // in terms of sinceBoot, before the start was requested
+	started bool  // something was sent to ready; used only by listen
 	denied  denials
-	over    bool // will be killed for the memory of all
-	beside  bool // another ran while it did
+	over    bool // will be killed because the sandbox's memory limit was exceeded
+	beside  bool // another command ran at the same time
 }
 
-// listen hands replies to the commands they are for, until the socket ends.
+// listen passes replies to the commands they are for, until the socket is closed.
 func (g *guestSpawner) listen() {
 	defer close(g.gone)
 	for {
@@ -88,7 +88,7 @@ func (g *guestSpawner) listen() {
 		if ask != nil && ask.wants && r.Event == evDone && len(files) == 1 {
 			ask.file, files = files[0], nil
 		}
-		closeFiles(files) // what was not asked for
+		closeFiles(files) // nobody asked for them
 		if r.Event == evExited || (r.Event == evStarted && r.Error != nil) {
 			delete(g.live, r.ID)
 		}
@@ -108,7 +108,7 @@ func (g *guestSpawner) listen() {
 	}
 }
 
-// denied notes a refused call with the command whose process made it.
+// denied records a refused call for the command whose process made it.
 func (g *guestSpawner) denied(r *reply) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -117,16 +117,16 @@ func (g *guestSpawner) denied(r *reply) {
 	}
 	if c := g.ofLineage(r.Lineage); c != nil {
 		c.denied.add(*r.Denial)
-	} else if c := g.live[r.ID]; c != nil { // not answered for yet, or in a session of its own
+	} else if c := g.live[r.ID]; c != nil { // its start is not answered yet, or the process is in its own session
 		c.denied.add(*r.Denial)
-	} else if len(g.live) == 1 { // of an orphan that forgot where it came from
+	} else if len(g.live) == 1 { // of an orphan that cannot be traced
 		for _, c := range g.live {
 			c.denied.add(*r.Denial)
 		}
 	}
 }
 
-// ofLineage finds the command that a process comes from.
+// ofLineage finds the command that a process descends from.
 func (g *guestSpawner) ofLineage(numbers []int) *guestChild {
 	for _, n := range numbers {
 		for _, c := range g.live {
@@ -138,11 +138,11 @@ func (g *guestSpawner) ofLineage(numbers []int) *guestChild {
 	return nil
 }
 
-// exceeded ends all that runs, and remembers why. The first process does it, between
-// one start and the next, so that no later command dies of it; more news of the same
-// comes before its answer. But who looked may have been held up before he said so: what
-// was seen before all that now run began is old, and if it is still so, it is said again
-// at the next look.
+// exceeded ends all running commands because the sandbox's memory limit was exceeded, and records
+// that as the reason. The init process ends them between two starts, so that no later command is
+// killed; further reports come before its answer and are ignored. A report may be late: one older
+// than the start of all running commands is ignored. If the limit is still exceeded, the next check
+// reports it again.
 func (g *guestSpawner) exceeded(since int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -154,14 +154,14 @@ func (g *guestSpawner) exceeded(since int64) {
 		c.over = true
 	}
 	go func() {
-		_ = g.reset() // or it is gone, and all with it
+		_ = g.reset() // if that fails, the supervisor is gone, and all commands with it
 		g.mu.Lock()
 		g.ending = false
 		g.mu.Unlock()
 	}()
 }
 
-// allSince reports whether there are commands, and all began after a time.
+// allSince reports whether there are commands and all of them started after a time.
 func (g *guestSpawner) allSince(t int64) bool {
 	for _, c := range g.live {
 		if c.began <= t {
@@ -181,9 +181,9 @@ func (g *guestSpawner) fail(err error) {
 	}
 }
 
-// take believes a supervisor no more than its own command's fate: one that was
-// taken over may say anything in any order, and must not hold us up by it. Only
-// listen calls it, and never again after an end.
+// take handles a reply about a command. It trusts a supervisor only with its own command's fate: a
+// supervisor that was taken over may send anything in any order, and must not block the host by it.
+// Only listen calls take, and never again after an end.
 func (c *guestChild) take(r reply) {
 	switch {
 	case r.Event == evStarted && !c.started:
@@ -240,8 +240,8 @@ func (g *guestSpawner) spawn(ctx context.Context, req spawnRequest) (child, erro
 		g.mu.Unlock()
 		return nil, unheard(err)
 	}
-	// Not cut short by ctx: the answer is quick, and without it nobody would know
-	// of a command that did start. Who gives none is not to be trusted any more.
+	// ctx does not cut this short: the answer comes quickly, and without it nobody would know of a
+	// command that did start. A supervisor that does not answer is no longer trusted.
 	t := time.NewTimer(killPatience)
 	defer t.Stop()
 	select {
@@ -255,8 +255,8 @@ func (g *guestSpawner) spawn(ctx context.Context, req spawnRequest) (child, erro
 	}
 }
 
-// unheard calls the sandbox closed if err means that nobody listens at the other end of
-// its socket. That may show in a request before listen hears of the end.
+// unheard returns ErrClosed if err means that nobody reads the other end of the socket. A request
+// may fail that way before listen notices the end.
 func unheard(err error) error {
 	for _, gone := range []error{syscall.EPIPE, syscall.ECONNRESET, syscall.ENOTCONN, net.ErrClosed} {
 		if errors.Is(err, gone) {
@@ -277,7 +277,7 @@ func (c *guestChild) signal(sig syscall.Signal) error {
 	return c.ask(request{ID: c.id, Op: opSignal, Signal: sig})
 }
 
-// kill returns when the tree is gone. If the supervisor cannot do it, it dies.
+// kill returns once the tree is gone. If the supervisor cannot do it, the supervisor is killed.
 func (c *guestChild) kill() error {
 	err := c.g.killTree(c)
 	if errors.Is(err, ErrClosed) {
@@ -296,8 +296,8 @@ func (c *guestChild) kill() error {
 	return errors.Join(err, c.g.shut())
 }
 
-// killTree ends a command's tree. A tree that does not end, because it forks faster
-// than it is found, takes all of the sandbox's processes with it.
+// killTree ends a command's tree. If a tree does not end because it forks faster than it can be
+// found, all processes of the sandbox are killed.
 func (g *guestSpawner) killTree(c *guestChild) error {
 	l, ok := g.link.(*firstLink)
 	if !ok {
@@ -309,8 +309,9 @@ func (g *guestSpawner) killTree(c *guestChild) error {
 		pid = 0
 	default:
 	}
-	// A command that is just being forked carries no mark yet, and would be taken for
-	// this one's: none starts meanwhile. One that hangs at its start holds nobody up.
+	// A command that is just being forked carries no mark yet, and would be taken for one of this
+	// command's processes. So no command may start meanwhile; a start that hangs must not block the
+	// kill.
 	alone := g.starts.TryLock()
 	if alone {
 		defer g.starts.Unlock()
@@ -326,24 +327,24 @@ func (g *guestSpawner) killTree(c *guestChild) error {
 
 func (c *guestChild) ask(r request) error { return c.g.ask(r) }
 
-// reset ends everything inside but the supervisor.
+// reset ends everything inside except the supervisor.
 func (g *guestSpawner) reset() error { return g.ask(request{Op: opReset}) }
 
-// question is a request whose answer is awaited.
+// question is a request that waits for its answer.
 type question struct {
 	answer chan error // at most one
-	wants  bool       // a file with the answer
-	file   *os.File   // that came, under the spawner's lock
+	wants  bool       // expects a file with the answer
+	file   *os.File   // the file that came; guarded by the spawner's lock
 }
 
-// ask sends a request that is answered with evDone, and waits for that.
+// ask sends a request and waits for the evDone that answers it.
 func (g *guestSpawner) ask(r request) error {
 	_, err := g.askFor(r, false)
 	return err
 }
 
-// askFor is ask for a request that may be answered with a file, which is the
-// caller's also beside an error.
+// askFor is ask for a request whose answer may contain a file. The caller owns the file even if
+// there is an error.
 func (g *guestSpawner) askFor(r request, wants bool) (*os.File, error) {
 	q := &question{answer: make(chan error, 1), wants: wants}
 	g.mu.Lock()
@@ -376,7 +377,7 @@ func (g *guestSpawner) await(ch <-chan error) error {
 	}
 }
 
-// adopt leaves a background process a reader, inside the sandbox.
+// adopt keeps a reader inside the sandbox for the output of background processes.
 func (c *guestChild) adopt(f *os.File) {
 	_ = c.g.link.ask(request{ID: c.id, Op: opAdopt}, f)
 	f.Close()
@@ -389,7 +390,7 @@ func (g *guestSpawner) shut() error {
 		if g.hard {
 			_ = g.sup.Kill()
 		}
-		g.link.hangUp() // its input ends, which makes it end everything
+		g.link.hangUp() // closing its input makes the supervisor end everything
 		ended := make(chan struct{})
 		go func() {
 			err = g.sup.Wait()
@@ -414,8 +415,8 @@ func (g *guestSpawner) shut() error {
 	return err
 }
 
-// killed reports whether the kernel killed for the control group's memory since
-// it was last asked.
+// killed reports whether the kernel has killed a process for the control group's memory since the
+// last call.
 func (g *guestSpawner) killed() bool {
 	now := g.bounds.group.Kills()
 	g.mu.Lock()
@@ -434,7 +435,7 @@ func (g *guestSpawner) alive() bool {
 	}
 }
 
-// politeEnd is how long a supervisor gets to end by itself.
+// politeEnd is the time that a supervisor gets to end by itself.
 const politeEnd = 8 * time.Second
 
 func (g *guestSpawner) Close() error { return g.shut() }

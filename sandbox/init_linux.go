@@ -15,11 +15,11 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/initproc"
 )
 
-// birthPatience is how long a first process may take to wall itself in.
+// birthPatience is the time that an init process gets to set up its isolation.
 const birthPatience = time.Minute
 
-// wallIn writes all that a first process does before it serves. The probes tell
-// afterwards what came of it.
+// wallIn writes all calls that an init process makes before it serves. The probes later show which
+// of them succeeded.
 func (s *script) wallIn(sp *spec, id identity) (probes wallProbes) {
 	s.Must("leave the session", unix.SYS_SETSID)
 	s.Wait()
@@ -38,17 +38,17 @@ func (s *script) wallIn(sp *spec, id identity) (probes wallProbes) {
 	s.setLimits(sp.Limits)
 	probes.written = s.tryToWrite()
 	s.Must("hide memory", unix.SYS_PRCTL, initproc.N(unix.PR_SET_DUMPABLE), initproc.N(0))
-	// Last: from here on what is refused is told to a listener, and awaits its word.
+	// Last: from here on refused calls are sent to a listener, and wait for its answer.
 	s.installFilter(sp.filter())
 	return probes
 }
 
-// wallProbes are the bits of the answer that tell what came of calls that may fail.
+// wallProbes are the bits of the answer that report the results of calls that may fail.
 type wallProbes struct {
 	maxPID  uint64
-	sysv    uint64   // System V objects are bounded
-	rules   uint64   // Landlock keeps writes to where they belong
-	written []uint64 // one for each of shouldBeReadOnly
+	sysv    uint64   // System V objects are limited
+	rules   uint64   // Landlock restricts writes to their places
+	written []uint64 // one for each directory of shouldBeReadOnly
 }
 
 func (s *script) setCapabilities(caps []uintptr) {
@@ -61,9 +61,9 @@ func (s *script) setCapabilities(caps []uintptr) {
 	s.Must("set capabilities", unix.SYS_CAPSET, initproc.Value(&s.Script, &hdr), initproc.Value(&s.Script, &data))
 }
 
-// limitPIDs bounds the process numbers of the namespace, which holds where the
-// count of a user's processes does not. It is there from Linux 6.14; the host's
-// own bound, on older kernels, is refused to us and stays.
+// limitPIDs limits the PIDs of the namespace; this holds even if the count of a user's processes
+// does not. It needs Linux 6.14; on older kernels the setting is the host's own, and the write is
+// refused without effect.
 func (s *script) limitPIDs(l Limits) uint64 {
 	if l.Processes <= 0 {
 		return 0
@@ -71,24 +71,24 @@ func (s *script) limitPIDs(l Limits) uint64 {
 	return s.writeFile(pidMax, strconv.FormatInt(maxPIDs(l), 10))
 }
 
-// limitCounted bounds what the kernel counts, beyond the sandbox's own user, also as
-// that of the user who made the sandbox: without it one could take all of the host's.
+// limitCounted sets limits for the sandbox's user namespace on resources that the kernel also
+// counts for the user who made the sandbox. Without them one sandbox could use up all of the host's
+// share.
 func (s *script) limitCounted() {
 	for _, name := range slices.Sorted(maps.Keys(counted)) {
 		s.writeFile("/proc/sys/user/"+name, counted[name])
 	}
 }
 
-// counted are the bounds of a sandbox's user namespace. The host's own for inotify
-// instances is 128 by default.
+// counted lists the limits of a sandbox's user namespace. The host's own limit of inotify instances
+// is 128 by default.
 var counted = map[string]string{
 	"max_inotify_instances": "32",
 }
 
-// limitSystemV bounds the System V objects of the IPC namespace, of which the kernel
-// gives each namespace as good as any number. Only the machine's root may write there, in
-// a namespace that maps no root of its own: which the process is until it changes user,
-// if the host is root.
+// limitSystemV limits the System V objects of the IPC namespace, which by default has practically
+// no limit. Only the machine's root may write these settings, in a namespace that maps no root of
+// its own. If the host is root, the process is that root until it changes its user.
 func (s *script) limitSystemV(l Limits) (probe uint64) {
 	if l.SharedMemory < 0 {
 		return 0
@@ -102,15 +102,15 @@ func (s *script) limitSystemV(l Limits) (probe uint64) {
 // sysctl is a setting of /proc/sys.
 type sysctl struct{ name, value string }
 
-// systemV are bounds of an IPC namespace. Semaphores and messages, which are the
-// kernel's memory, get what most systems had as their defaults for long.
+// systemV returns the limits of an IPC namespace. Semaphores and messages take the kernel's memory;
+// their limits are the long-standing defaults of most systems.
 func systemV(l Limits) []sysctl {
 	pages := max(l.SharedMemory/int64(os.Getpagesize()), 1)
 	return []sysctl{
 		{"shmall", strconv.FormatInt(pages, 10)},          // of all segments together, in pages
-		{"shmmax", strconv.FormatInt(l.SharedMemory, 10)}, // of one
-		{"sem", "250 32000 100 128"},                      // in a set, in all, in a call; sets
-		{"msgmni", "128"},                                 // queues, of 16 KiB each
+		{"shmmax", strconv.FormatInt(l.SharedMemory, 10)}, // of one segment
+		{"sem", "250 32000 100 128"},                      // per set, in total, per call; number of sets
+		{"msgmni", "128"},                                 // number of queues, of 16 KiB each
 	}
 }
 
@@ -123,19 +123,19 @@ func (s *script) setLimits(l Limits) {
 	}
 }
 
-// dropPrivileges gives up all capabilities for good.
+// dropPrivileges irrevocably gives up all capabilities.
 func (s *script) dropPrivileges() {
 	s.Must("set no_new_privs", unix.SYS_PRCTL, initproc.N(unix.PR_SET_NO_NEW_PRIVS), initproc.N(1), initproc.N(0), initproc.N(0), initproc.N(0))
 	s.Must("clear ambient capabilities", unix.SYS_PRCTL, initproc.N(unix.PR_CAP_AMBIENT), initproc.N(unix.PR_CAP_AMBIENT_CLEAR_ALL), initproc.N(0), initproc.N(0), initproc.N(0))
 	for c := range s.caps {
-		// beyond the kernel's last it is an invalid argument
+		// EINVAL: c is above the kernel's last capability
 		s.MustBut(unix.EINVAL, "drop capability "+strconv.Itoa(c), unix.SYS_PRCTL, initproc.N(unix.PR_CAPBSET_DROP), initproc.N(c), initproc.N(0), initproc.N(0), initproc.N(0))
 	}
 	s.setCapabilities(nil)
 }
 
-// knownCaps is how many capabilities the kernel knows, or as many as there can be if
-// that is not to be learnt.
+// knownCaps returns the number of capabilities that the kernel knows, or the largest possible
+// number if that cannot be found out.
 func knownCaps() int {
 	const most = 64
 	b, err := os.ReadFile("/proc/sys/kernel/cap_last_cap")
@@ -149,7 +149,7 @@ func knownCaps() int {
 	return last + 1
 }
 
-// tryToWrite tries where nothing should be writable.
+// tryToWrite tries to write in directories in which nothing should be writable.
 func (s *script) tryToWrite() (bits []uint64) {
 	for _, dir := range shouldBeReadOnly {
 		name := s.String(dir + "/.luthier-write-probe")
@@ -161,8 +161,8 @@ func (s *script) tryToWrite() (bits []uint64) {
 	return bits
 }
 
-// birth forks a sandbox's first process and returns when it has walled itself in.
-// control is the host's end of its socket.
+// birth forks a sandbox's init process and returns when it has set up its isolation. control is the
+// host's end of its socket.
 func (d *brokerd) birth(o *spawnOrder, by *initproc.Parent) (b *box, control *os.File, f *facts, err error) {
 	sp, id := o.Spec, o.User.identity()
 	defer func() { closeMounts(sp.Mounts) }()
@@ -173,7 +173,8 @@ func (d *brokerd) birth(o *spawnOrder, by *initproc.Parent) (b *box, control *os
 	if err != nil {
 		return nil, nil, nil, os.NewSyscallError("socketpair", err)
 	}
-	// With the poller, as who waits in a call keeps the runtime looking out for its end.
+	// Use the poller: a thread blocked in a system call makes the runtime keep checking for its
+	// end.
 	_ = unix.SetNonblock(fds[0], true)
 	control = os.NewFile(uintptr(fds[0]), "control")
 	b = &box{gone: make(chan struct{}), user: o.User, tell: os.NewFile(uintptr(fds[1]), "control")}
@@ -188,14 +189,14 @@ func (d *brokerd) birth(o *spawnOrder, by *initproc.Parent) (b *box, control *os
 	}
 	defer p.Scripted()
 	b.pid = p.PID
-	fd, err := unix.PidfdOpen(p.PID, 0) // a child of ours, and not waited for
+	fd, err := unix.PidfdOpen(p.PID, 0) // it is our child and has not been waited for
 	if err == nil {
 		b.fd, err = newPidfd(fd)
 	}
 	if err != nil {
 		_ = unix.Kill(p.PID, unix.SIGKILL)
 		closeFiles([]*os.File{control, b.tell})
-		for { // or its number is lost, and it may still use the script's room
+		for { // otherwise its PID could be reused, and it may still use the script's memory
 			if _, waitErr := unix.Wait4(p.PID, nil, 0, nil); waitErr != unix.EINTR {
 				break
 			}
@@ -205,7 +206,7 @@ func (d *brokerd) birth(o *spawnOrder, by *initproc.Parent) (b *box, control *os
 	}
 	d.adopt(b)
 	d.forkServers.births.RUnlock()
-	// It has done nothing yet, so all it does is done under its user and in its
+	// The process has not run anything yet, so everything it does is done as its user and in its
 	// control groups.
 	if err = b.prepare(o, id, control); err == nil {
 		f, err = b.ready(control, &s, sp, id, probes)
@@ -213,13 +214,13 @@ func (d *brokerd) birth(o *spawnOrder, by *initproc.Parent) (b *box, control *os
 	if err != nil {
 		_ = b.fd.Kill()
 		control.Close()
-		<-b.gone // the script's room is in use until then
+		<-b.gone // the script's memory is in use until then
 		return nil, nil, nil, err
 	}
 	return b, control, f, nil
 }
 
-// cloneFlags are the namespaces that a first process is born into.
+// cloneFlags returns the namespaces that an init process is created in.
 func cloneFlags(sp *spec) uintptr {
 	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
 		unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP)
@@ -229,7 +230,7 @@ func cloneFlags(sp *spec) uintptr {
 	return flags
 }
 
-// prepare says who the process is, puts it into control groups, and lets it go on.
+// prepare maps the process's user, puts it into control groups, and lets it go on.
 func (b *box) prepare(o *spawnOrder, id identity, control *os.File) error {
 	dir := "/proc/" + strconv.Itoa(b.pid) + "/"
 	write := func(name, text string) error { return os.WriteFile(dir+name, []byte(text), 0) }
@@ -250,7 +251,7 @@ func (b *box) prepare(o *spawnOrder, id identity, control *os.File) error {
 	return err
 }
 
-// ready waits for the process's word that its walls stand, and looks at them.
+// ready waits until the process reports that its isolation is set up, and checks it.
 func (b *box) ready(control *os.File, s *script, sp *spec, id identity, probes wallProbes) (*facts, error) {
 	if err := control.SetReadDeadline(time.Now().Add(birthPatience)); err != nil {
 		return nil, err
@@ -288,7 +289,7 @@ func (b *box) ready(control *os.File, s *script, sp *spec, id identity, probes w
 	return b.observe(sp, id, &a, probes, len(files) > 0)
 }
 
-// receiveFrom waits for a message on a socket that does not block.
+// receiveFrom waits for a message on a non-blocking socket.
 func receiveFrom(f *os.File, body, oob []byte) (n, oobn int, err error) {
 	raw, err := f.SyscallConn()
 	if err != nil {

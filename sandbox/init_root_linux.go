@@ -15,26 +15,25 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/initproc"
 )
 
-// newRootBase is where the new root is put together before it becomes one.
+// newRootBase is where the new root is assembled before it becomes the root.
 const newRootBase = "/tmp"
 
-// stageDir is where an overlay's layers are mounted while it is being made.
+// stageDir is where an overlay's layers are mounted while the overlay is made.
 const stageDir = "/.layers"
 
-// script writes the calls by which a sandbox's first process makes the namespaces it
-// was born into its own. Of mounts all sources are open.
+// script writes the calls by which a sandbox's init process sets up the namespaces it was created
+// in. The sources of all mounts are already open.
 type script struct {
 	initproc.Script
-	made map[string]bool // directories
+	made map[string]bool // directories made so far
 
 	filters *filterCache
-	caps    int // capabilities that there may be
+	caps    int // number of capabilities to drop
 }
 
 var here = initproc.N(unix.AT_FDCWD)
 
-// enterRoot brings loopback up and makes a fresh /proc and a root of nothing but
-// sp.Mounts.
+// enterRoot brings loopback up, mounts a new /proc, and makes a root that contains only sp.Mounts.
 func (s *script) enterRoot(sp *spec) {
 	if !sp.HostNet {
 		s.loopback()
@@ -42,8 +41,8 @@ func (s *script) enterRoot(sp *spec) {
 	name := s.String(sp.Hostname)
 	s.Must("set host name", unix.SYS_SETHOSTNAME, name, initproc.N(len(sp.Hostname)))
 	s.mount("make mounts private", "", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
-	// All sources were opened before the old root goes out of sight, and nothing is
-	// placed until it has: a symbolic link in a workspace then leads nowhere.
+	// All sources were opened while the old root was visible, and nothing is placed until it is
+	// gone: a symbolic link in a workspace then leads nowhere.
 	s.switchRoot()
 	if !sp.HostNet {
 		s.freePorts()
@@ -82,14 +81,14 @@ func (s *script) loopback() {
 	s.May(unix.SYS_CLOSE, fd)
 }
 
-// freePorts lets everybody inside use every port. Where that cannot be had, names of
-// Config.Net can be reached through the proxy only. It is done in the new /proc: in
-// one that many see, a name of a network's is looked for among those of all networks.
+// freePorts lets every process inside use every port. If that fails, names of Config.Net can be
+// reached only through the proxy. It uses the new /proc: a /proc that many processes see is slower,
+// since a network's setting is looked up among those of all networks.
 func (s *script) freePorts() {
 	s.writeFile("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0")
 }
 
-// writeFile tries to write a file of /proc.
+// writeFile tries to write a file in /proc.
 func (s *script) writeFile(name, text string) (bit uint64) {
 	fd := s.May(unix.SYS_OPENAT, here, s.String(name), initproc.N(unix.O_WRONLY|unix.O_CLOEXEC))
 	s.May(unix.SYS_WRITE, fd, s.String(text), initproc.N(len(text)))
@@ -98,12 +97,12 @@ func (s *script) writeFile(name, text string) (bit uint64) {
 	return bit
 }
 
-// switchRoot replaces the root by an empty one that has only /proc.
+// switchRoot replaces the root by an empty one with only /proc.
 func (s *script) switchRoot() {
 	s.mount("mount new root", "sandbox", newRootBase, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755,size=16m")
 	s.Must("make /proc", unix.SYS_MKDIRAT, here, s.String(newRootBase+"/proc"), initproc.N(0o755))
-	// While the old one is visible: the kernel grants a new /proc only to those
-	// who see a whole one already.
+	// Do this while the old root is visible: the kernel allows a new /proc only if a complete one
+	// is already visible.
 	s.mount("mount /proc", "proc", newRootBase+"/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	s.Must("enter new root", unix.SYS_CHDIR, s.String(newRootBase))
 	s.Must("pivot root", unix.SYS_PIVOT_ROOT, s.String("."), s.String("."))
@@ -111,7 +110,7 @@ func (s *script) switchRoot() {
 	s.Must("enter new root", unix.SYS_CHDIR, s.String("/"))
 }
 
-// maskProc hides what /proc tells of the user's keys, which no namespace keeps apart.
+// maskProc hides the files of /proc that reveal the user's keys, which no namespace separates.
 func (s *script) maskProc() {
 	for _, name := range []string{"/proc/keys", "/proc/key-users"} {
 		s.MustBut(unix.ENOENT, "hide "+name, unix.SYS_MOUNT, s.String("/dev/null"), s.String(name), initproc.N(0), initproc.N(unix.MS_BIND), initproc.N(0))
@@ -144,13 +143,14 @@ func (s *script) place(m *mount) {
 	}
 }
 
-// tmpfsOptions are those of a tmpfs with so many bytes and inodes; zero is no bound.
+// tmpfsOptions returns the options of a tmpfs with these limits of bytes and inodes; zero is no
+// limit.
 func tmpfsOptions(mode string, size, inodes int64) string {
 	return fmt.Sprintf("mode=%s,size=%d,nr_inodes=%d", mode, size, inodes)
 }
 
-// inodesFor is how many inodes a tmpfs of a size gets: they are the kernel's memory,
-// which the size does not count.
+// inodesFor returns the number of inodes for a tmpfs of a size: inodes take kernel memory that the
+// size does not include.
 func inodesFor(size int64) int64 {
 	if size <= 0 {
 		return 0
@@ -158,7 +158,7 @@ func inodesFor(size int64) int64 {
 	return max(size/4096, 1024)
 }
 
-// mkdir makes a directory and its parents, if they are not there.
+// mkdir makes a directory and its parents, if they do not exist.
 func (s *script) mkdir(dir string) {
 	if dir == "/" || s.made[dir] {
 		return
@@ -168,11 +168,11 @@ func (s *script) mkdir(dir string) {
 		s.made = map[string]bool{}
 	}
 	s.made[dir] = true
-	// Why it cannot be made, if it is not there, shows when it is used.
+	// If it cannot be made and does not exist, its use will fail with the reason.
 	s.May(unix.SYS_MKDIRAT, here, s.String(dir), initproc.N(0o755))
 }
 
-// target makes what m is mounted on.
+// target makes the mount point of m.
 func (s *script) target(m *mount) {
 	if !m.File {
 		s.mkdir(m.Target)
@@ -183,14 +183,14 @@ func (s *script) target(m *mount) {
 	s.May(unix.SYS_CLOSE, fd)
 }
 
-// attach puts a detached mount in its place.
+// attach attaches a detached mount to its target.
 func (s *script) attach(what string, fd int, target string) {
 	file := s.File(fd)
 	s.Must(what, unix.SYS_MOVE_MOUNT, file, s.String(""), here, s.String(target), initproc.N(unix.MOVE_MOUNT_F_EMPTY_PATH))
 	s.May(unix.SYS_CLOSE, file)
 }
 
-// text mounts a file of the root's own file system, which has no name there any more.
+// text mounts a file of the root's own file system; the file's name is removed afterwards.
 func (s *script) text(what string, m *mount) {
 	s.mkdir(stageDir)
 	name := s.String(stageDir + "/text")
@@ -205,9 +205,9 @@ func (s *script) text(what string, m *mount) {
 	s.Must(what, unix.SYS_UNLINKAT, here, name, initproc.N(0))
 }
 
-// overlay mounts Upper over the source. The layers are mounted under fixed names
-// first, since a workspace's own name may hold what the options cannot; the overlay
-// then keeps its own hold on them.
+// overlay mounts Upper over the source. It first mounts the layers under fixed names, since a
+// workspace's own name may contain characters that the options do not allow; the overlay then holds
+// the layers itself.
 func (s *script) overlay(what string, m *mount) {
 	type layer struct {
 		fd   int
@@ -223,8 +223,8 @@ func (s *script) overlay(what string, m *mount) {
 		s.mkdir(dir)
 		s.attach(what+": "+l.name, l.fd, dir)
 	}
-	// What the last overlay over these directories left, so that none takes their
-	// state, which nobody waited for to reach the disk, for granted.
+	// Remove the mark of the last volatile overlay over these directories. It prevents reuse, since
+	// their state may not have reached the disk.
 	left := stageDir + "/layer/work/work/incompat"
 	s.May(unix.SYS_UNLINKAT, here, s.String(left+"/volatile/dirty"), initproc.N(0))
 	s.May(unix.SYS_UNLINKAT, here, s.String(left+"/volatile"), initproc.N(unix.AT_REMOVEDIR))
@@ -235,14 +235,14 @@ func (s *script) overlay(what string, m *mount) {
 	}
 	s.mount(what, "overlay", m.Target, "overlay", flags, strings.Join([]string{
 		"lowerdir=" + lower + stageDir + "/lower", "upperdir=" + stageDir + "/layer/upper", "workdir=" + stageDir + "/layer/work", "userxattr",
-		"volatile", // or every unmount waits for the disk
+		"volatile", // otherwise every unmount waits for the disk
 	}, ","))
 	for _, l := range layers {
 		s.Must(what+": let go of "+l.name, unix.SYS_UMOUNT2, s.String(filepath.Join(stageDir, l.name)), initproc.N(unix.MNT_DETACH))
 	}
 }
 
-// openSources opens what is to be mounted, as the caller sees it.
+// openSources opens the sources of mounts with the caller's view and rights.
 func openSources(mounts []mount, openTree opener) error {
 	for i := range mounts {
 		m := &mounts[i]
@@ -268,14 +268,14 @@ func openSources(mounts []mount, openTree opener) error {
 				return fmt.Errorf("open %s: %w", m.Source, err)
 			}
 			if m.Kind == mountOverlay {
-				m.Kind = mountDir // a private, empty place instead
+				m.Kind = mountDir // use a private, empty place instead
 			}
 		}
 	}
 	return nil
 }
 
-// makeTarget makes what m is mounted on, at once.
+// makeTarget makes the mount point of m immediately.
 func (m *mount) makeTarget() error {
 	if !m.File {
 		return os.MkdirAll(m.Target, 0o755)

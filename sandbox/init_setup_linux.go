@@ -11,11 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where sandboxes have no namespaces of our making, a supervisor is the embedding
-// program, executed again, in two stages. The
-// first builds the walls and gives up every privilege; then it executes itself
-// once more, because capabilities and filters belong to threads and only exec
-// leaves a process none of whose threads ever had more. The second serves.
+// At tiers where the broker makes no namespaces, a supervisor is the embedding program, executed
+// again, in two stages. The first sets up the isolation and gives up every privilege. Then it
+// executes itself once more, because capabilities and filters belong to threads, and only exec
+// leaves a process none of whose threads ever had more. The second stage serves.
 const (
 	stageArg   = "-luthier-sandbox-stage"
 	stageSetup = "setup"
@@ -25,7 +24,7 @@ const (
 	controlFD = 3
 )
 
-// failStatus is the exit status of a supervisor that could not tell why.
+// failStatus is the exit status of a supervisor that could not report why it failed.
 const failStatus = 125
 
 // stage returns the stage this process was started for, or "".
@@ -36,8 +35,8 @@ func stage() string {
 	return ""
 }
 
-// runStage runs a supervisor's stage and ends the process, at once: what the host
-// wants done at its own exit is not for its copies.
+// runStage runs a supervisor's stage and ends the process without the host's own exit work, which
+// is not meant for its copies.
 func runStage(name string) {
 	switch name {
 	case stageSetup:
@@ -55,12 +54,12 @@ func runStage(name string) {
 }
 
 func setupMain() int {
-	runtime.LockOSThread() // what follows belongs to one thread, up to its exec
+	runtime.LockOSThread() // what follows is done by one thread, up to its exec
 	sp, err := receiveSpec()
 	if err == nil {
 		err = setup(sp)
 	}
-	// Only an error returns here.
+	// Reached only after an error.
 	c, connErr := dupConn()
 	if connErr != nil {
 		fmt.Fprintln(os.Stderr, "sandbox: set up:", err)
@@ -70,7 +69,7 @@ func setupMain() int {
 	return failStatus
 }
 
-// dupConn frames a copy of the control socket, so that the original descriptor
+// dupConn makes a connection over a copy of the control socket, so that the original descriptor
 // survives for the next stage.
 func dupConn() (*conn, error) {
 	fd, err := unix.FcntlInt(controlFD, unix.F_DUPFD_CLOEXEC, 10)
@@ -95,8 +94,7 @@ func receiveSpec() (*spec, error) {
 	return &sp, sp.check()
 }
 
-// setup walls the process in and executes the next stage. It returns only with
-// an error.
+// setup isolates the process and executes the next stage. It returns only with an error.
 func setup(sp *spec) error {
 	exe, err := unix.Open("/proc/self/exe", unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -116,7 +114,7 @@ func setup(sp *spec) error {
 			return err
 		}
 	}
-	// Last: from here on what is refused is told to a listener who is not there yet.
+	// Last: from here on refused calls are sent to a listener, which does not run yet.
 	listener, err := installFilter(sp.filter())
 	if err != nil {
 		return fmt.Errorf("seccomp: %w", err)
@@ -126,19 +124,19 @@ func setup(sp *spec) error {
 			return fmt.Errorf("keep seccomp listener: %w", err)
 		}
 	}
-	// The next stage finds the spec in the socket: the host sends it twice.
+	// The next stage reads the spec from the socket: the host sends it twice.
 	self := "/proc/self/fd/" + strconv.Itoa(exe)
 	err = syscall.Exec(self, []string{"sandbox", stageArg, stageServe, strconv.Itoa(listener)}, []string{"PATH=/usr/bin:/bin", "GOMAXPROCS=2", "GOTRACEBACK=none"})
 	return fmt.Errorf("execute own program: %w", err)
 }
 
-// filter is what the spec's seccomp filter lets through and tells.
+// filter returns the options of the spec's seccomp filter.
 func (s *spec) filter() filterOptions {
 	return filterOptions{sockets: s.Sockets, notify: true, writes: s.Trace}
 }
 
-// clearDescriptors leaves the next stage the standard files, the control socket
-// and, until it is executed, the program.
+// clearDescriptors leaves only the standard files, the control socket and, until it is executed,
+// the program to the next stage.
 func clearDescriptors(exe int) error {
 	if err := unix.CloseRange(controlFD+1, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC); err != nil && !errors.Is(err, unix.ENOSYS) {
 		return fmt.Errorf("close descriptors: %w", err)
@@ -150,8 +148,7 @@ func clearDescriptors(exe int) error {
 	return err
 }
 
-// rlimits are the process limits that also the supervisor can live under, and
-// where they come from.
+// rlimits lists the process limits that the supervisor can live under too, with their sources.
 var rlimits = []rlimit{
 	{"RLIMIT_CORE", unix.RLIMIT_CORE, func(Limits) int64 { return 1 }}, // not 0, see keepCoreLimit
 	{"RLIMIT_NPROC", unix.RLIMIT_NPROC, func(l Limits) int64 { return l.Processes }},
@@ -162,15 +159,15 @@ var rlimits = []rlimit{
 	{"RLIMIT_MSGQUEUE", unix.RLIMIT_MSGQUEUE, func(Limits) int64 { return 1 << 20 }},
 }
 
-// rlimit is one of rlimits.
+// rlimit is an entry of rlimits.
 type rlimit struct {
 	name  string
 	which int
-	value func(Limits) int64 // negative leaves it alone
+	value func(Limits) int64 // negative leaves it unchanged
 }
 
-// wanted is what to set: an ordinary user cannot raise a limit. One that cannot be
-// read is to be set all the same, which then fails or holds.
+// wanted returns the limit to set: an ordinary user cannot raise a limit. If the current limit
+// cannot be read, the new one is set anyway, which then fails or holds.
 func (r *rlimit) wanted(l Limits) (uint64, bool) {
 	value := r.value(l)
 	if value < 0 {
@@ -196,8 +193,7 @@ func setLimits(l Limits) error {
 	return nil
 }
 
-// dropPrivileges gives up all capabilities, for this thread and whatever it
-// executes, for good.
+// dropPrivileges irrevocably gives up all capabilities, for this thread and whatever it executes.
 func dropPrivileges() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("set no_new_privs: %w", err)
@@ -208,10 +204,10 @@ func dropPrivileges() error {
 	for c := uintptr(0); c < 64; c++ {
 		err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
 		if errors.Is(err, unix.EINVAL) {
-			break // beyond the kernel's last
+			break // above the kernel's last capability
 		}
 		if errors.Is(err, unix.EPERM) {
-			break // no CAP_SETPCAP, so none to drop either; no_new_privs stands
+			break // no CAP_SETPCAP, so nothing can be dropped; no_new_privs still holds
 		}
 		if err != nil {
 			return fmt.Errorf("drop capability %d: %w", c, err)
@@ -243,9 +239,9 @@ func serveMain() int {
 	return serve(c, &sp)
 }
 
-// limitArgs puts a command behind the stage that limits its memory: the
-// supervisor itself could not run in what may be enough for a command, and a
-// limit set after the start would come too late.
+// limitArgs prefixes a command with the stage that limits its memory. The supervisor itself could
+// not run within a limit that is enough for a command, and a limit set after the start would come
+// too late.
 func limitArgs(memory int64, path string, args []string) (string, []string) {
 	if memory <= 0 {
 		return path, args
@@ -254,7 +250,7 @@ func limitArgs(memory int64, path string, args []string) (string, []string) {
 	return "/proc/self/exe", append(shim, args...)
 }
 
-// limitMain sets the limit and becomes the command.
+// limitMain sets the limit and executes the command.
 func limitMain(args []string) int {
 	if len(args) < 3 {
 		return failStatus

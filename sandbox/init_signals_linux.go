@@ -8,17 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fatalSignals are those that Go's runtime takes as the end of the program, also when somebody sent
-// them.
+// fatalSignals lists the signals for which Go's runtime ends the program, even when another process
+// sent them.
 var fatalSignals = []syscall.Signal{
 	unix.SIGILL, unix.SIGTRAP, unix.SIGABRT, unix.SIGBUS, unix.SIGFPE, unix.SIGSEGV, unix.SIGSTKFLT, unix.SIGXCPU, unix.SIGXFSZ,
 	unix.SIGVTALRM, unix.SIGPROF, unix.SIGIO, unix.SIGPWR, unix.SIGSYS,
 }
 
-// standFirm takes the runtime's handlers off the signals that would end the supervisor. Without one
-// the kernel keeps them from a namespace's first process, whoever inside sends them and in
-// whichever way (pid_namespaces(7)); a fault of its own ends it all the same. Elsewhere the default
-// would be death, so there the handlers stay.
+// standFirm removes the runtime's handlers for the signals that would end the supervisor. Without a
+// handler the kernel keeps these signals from PID 1 of a namespace, whoever inside sends them and
+// in whatever way (pid_namespaces(7)); a fault of its own still ends it. In other processes the
+// default would be death, so the handlers stay.
 func standFirm() {
 	if os.Getpid() != 1 {
 		return

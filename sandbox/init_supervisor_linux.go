@@ -15,19 +15,19 @@ import (
 	"github.com/luthier-dev/luthier/internal/proctree"
 )
 
-// supervisor is what a first process is where the namespaces are not of our making:
-// it runs inside, under the same walls as the commands, starts them, reaps
-// everything and dies with the control socket.
+// supervisor replaces the init process at tiers where the broker makes no namespaces. It runs
+// inside, under the same isolation as the commands, starts them, reaps everything and dies with the
+// control socket.
 type supervisor struct {
 	conn *conn
 	spec *spec
 
 	noted denialLog // refused calls
 
-	mu    sync.Mutex // held from fork until the pid is entered, so that no exit is missed
+	mu    sync.Mutex // held from fork until the PID is registered, so that no exit is missed
 	byPID map[int]*guest
 	byID  map[uint64]*guest
-	over  map[uint64]bool // commands ended for the memory of all
+	over  map[uint64]bool // commands ended because the sandbox's memory limit was exceeded
 }
 
 // guest is a command inside.
@@ -40,13 +40,13 @@ type guest struct {
 // serve is the last stage of a supervisor; it returns its exit status.
 func serve(c *conn, sp *spec) int {
 	s := &supervisor{conn: c, spec: sp, byPID: map[int]*guest{}, byID: map[uint64]*guest{}, over: map[uint64]bool{}}
-	// A handler, not SIG_IGN, which commands would inherit: none of these may end
-	// the supervisor, whoever sends them.
+	// Use a handler, not SIG_IGN, which commands would inherit: none of these signals may end the
+	// supervisor, whoever sends them.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT,
 		syscall.SIGPIPE, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
 	standFirm()
 	if os.Getpid() != 1 {
-		// Orphans of commands come to us rather than to the host's first process.
+		// Orphans of commands become our children rather than those of the host's init process.
 		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 			return 1
 		}
@@ -65,7 +65,7 @@ func serve(c *conn, sp *spec) int {
 	if err := c.answer(reply{Event: evHello, Facts: observe(sp)}); err != nil {
 		return 1
 	}
-	// From here on commands share our user: without this they could attach to us.
+	// From here on commands have the same user: without this call they could attach to us.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return 1
 	}
@@ -83,7 +83,7 @@ func serve(c *conn, sp *spec) int {
 	}
 }
 
-// end kills what is left where no PID namespace does it.
+// end kills the remaining processes if no PID namespace does it.
 func (s *supervisor) end() {
 	if os.Getpid() != 1 {
 		_ = proctree.KillDescendants()
@@ -103,7 +103,7 @@ func (s *supervisor) handle(r request, files []*os.File) {
 	case opSignal:
 		_ = s.conn.answer(reply{Seq: r.Seq, Event: evDone, Error: toWire(s.signal(r))})
 	case opKill:
-		go func() { // finding the tree takes a while; others must not wait
+		go func() { // finding the tree takes a while; other requests must not wait
 			_ = s.conn.answer(reply{Seq: r.Seq, Event: evDone, Error: toWire(s.kill(r))})
 		}()
 	case opAdopt:
@@ -116,14 +116,14 @@ func (s *supervisor) handle(r request, files []*os.File) {
 	}
 }
 
-// commandMarker is a command's own, below its sandbox's; it ends in a delimiter, since
-// markers are compared as prefixes.
+// commandMarker returns the marker of a command, which begins with its sandbox's. It ends in a
+// delimiter, since markers are compared as prefixes.
 func commandMarker(sandbox string, id uint64) string {
 	return sandbox + strconv.FormatUint(id, 10) + ";"
 }
 
-// start forks a command. The answer is sent under the lock, so that it cannot
-// come after the news of the command's end.
+// start forks a command. The answer is sent under the lock, so that it comes before the report of
+// the command's end.
 func (s *supervisor) start(r request, files []*os.File) (int, error) {
 	if len(files) != 3 || len(r.Args) == 0 {
 		return 0, errors.New("start without standard files or arguments")
@@ -166,12 +166,12 @@ func (s *supervisor) signal(r request) error {
 	return g.tree.Signal(r.Signal)
 }
 
-// kill ends a command's tree. A tree that does not end, because it forks faster
-// than it is found, takes the whole sandbox's processes with it.
+// kill ends a command's tree. If a tree does not end because it forks faster than it can be found,
+// all processes of the sandbox are killed.
 func (s *supervisor) kill(r request) error {
 	g, err := s.find(r.ID)
 	if err != nil {
-		// Ended by itself; descendants that carry its mark may be left.
+		// It ended by itself; descendants that carry its mark may be left.
 		return proctree.KillMarked(commandMarker(s.spec.marker(), r.ID))
 	}
 	if err = g.tree.Kill(); err == nil || os.Getpid() != 1 {
@@ -181,7 +181,7 @@ func (s *supervisor) kill(r request) error {
 	return g.tree.Kill()
 }
 
-// reap waits for every child that has ended, commands and orphans alike.
+// reap waits for all children that have ended, commands and orphans alike.
 func (s *supervisor) reap() {
 	for {
 		s.mu.Lock()

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// protectedPaths are what the host executes later, or acts on by itself, at the
-// top of a workspace in place. What is there when the sandbox opens is mounted
-// read-only. What is not there cannot be: Review finds it afterwards.
+// protectedPaths lists what the host executes later, or acts on by itself, at the top of a
+// workspace in place. Those that exist when the sandbox opens are mounted read-only. Those that do
+// not exist cannot be; Review finds them afterwards.
 var protectedPaths = []string{
 	".git", ".gitmodules", ".gitattributes", ".husky", ".githooks",
 	".vscode", ".idea", ".run", ".zed", ".fleet", ".devcontainer", ".devcontainer.json", ".vim", ".exrc", ".nvimrc", ".nvim.lua", ".dir-locals.el",
@@ -17,10 +17,10 @@ var protectedPaths = []string{
 	".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".zprofile", ".ssh", ".config", ".gitconfig", ".netrc",
 }
 
-// gitParts stay protected where .git itself does not.
+// gitParts stay protected even if .git itself is not.
 var gitParts = []string{".git/hooks", ".git/config", ".git/config.worktree", ".git/info", ".git/modules", ".git/commondir", ".git/worktrees"}
 
-// checkUnprotect refuses names that protect nothing: a slip there would go unseen.
+// checkUnprotect rejects names that are not protected: otherwise a typing error would go unnoticed.
 func checkUnprotect(names []string) error {
 	for _, n := range names {
 		if n != "*" && !slices.Contains(protectedPaths, n) && !slices.Contains(gitParts, n) {

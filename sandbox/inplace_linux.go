@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// protect lists what of a workspace in place is mounted over itself. Being a mount
-// it can be neither renamed nor removed, and what replaces a part of it neither.
+// protect lists the paths of a workspace in place that are mounted over themselves. A mount cannot
+// be renamed or removed, nor can a directory that contains it.
 func (ws *workspace) protect(unprotect []string) []grant {
 	if !ws.inPlace() || ws.readOnly || ws.dir == "" || slices.Contains(unprotect, "*") {
 		return nil
@@ -16,7 +16,7 @@ func (ws *workspace) protect(unprotect []string) []grant {
 	add := func(rel string, readOnly bool) {
 		p := filepath.Join(ws.dir, filepath.FromSlash(rel))
 		fi, err := os.Lstat(p)
-		if err == nil && (fi.IsDir() || fi.Mode().IsRegular()) { // never where a link leads
+		if err == nil && (fi.IsDir() || fi.Mode().IsRegular()) { // links are never followed
 			out = append(out, grant{path: p, readOnly: readOnly, owned: true, pinned: true})
 		}
 	}

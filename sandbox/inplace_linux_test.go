@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// attacksInPlace try to make the host's git run something, later. Each leaves its
-// trace on the host if it succeeds.
+// attacksInPlace try to make the host's git run something later. Each leaves a trace on the host if
+// it succeeds.
 var attacksInPlace = map[string]string{
 	"hook":               "echo evil > .git/hooks/post-checkout",
 	"existing hook":      "echo evil >> .git/hooks/pre-commit",
@@ -69,7 +69,7 @@ func TestInPlaceKeepsWhatTheHostExecutes(t *testing.T) {
 		}
 		sh(t, sb, "echo work > code; mkdir d; mv code d/")
 		if name == "removed .git" || name == "unmounted" {
-			continue // the control says nothing more than the others'
+			continue // this control would add nothing to the others
 		}
 		free := workInPlace(t)
 		control := open(t, Config{Dir: free, Unprotect: []string{"*"}})
@@ -80,7 +80,8 @@ func TestInPlaceKeepsWhatTheHostExecutes(t *testing.T) {
 	}
 }
 
-// Commits in place need .git to be writable; what git would run is not, even then.
+// TestInPlaceUnprotectedGit checks that commits in place work if .git is writable, and that what
+// git would run stays read-only even then.
 func TestInPlaceUnprotectedGit(t *testing.T) {
 	t.Parallel()
 	need(t, "git")
@@ -99,7 +100,8 @@ func TestInPlaceUnprotectedGit(t *testing.T) {
 	}
 }
 
-// A link in the place of something protected gives nothing of what it leads to.
+// TestInPlaceProtectionFollowsNoLink checks that a link in place of something protected gives no
+// access to its target.
 func TestInPlaceProtectionFollowsNoLink(t *testing.T) {
 	dir, secret := t.TempDir(), t.TempDir()
 	write(t, secret, "key", "secret")

@@ -18,7 +18,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// inside runs a helper in the sandbox and reports whether it reached its aim.
+// inside runs a helper in the sandbox and reports whether it reached its goal.
 func inside(t *testing.T, sb Sandbox, name string, args ...string) (reached bool, why string) {
 	t.Helper()
 	exit := mustExec(t, sb, Cmd{Args: append([]string{self(t)}, args...), Env: []string{helperEnv + "=" + name}, Timeout: time.Minute})
@@ -28,8 +28,7 @@ func inside(t *testing.T, sb Sandbox, name string, args ...string) (reached bool
 	return exit.Code == 0, exit.Stderr.String()
 }
 
-// outside is the control run, which shows that the attack bites where nothing
-// stops it.
+// outside is the control run, which shows that the attack succeeds if nothing stops it.
 func outside(t *testing.T, name string, args ...string) bool {
 	t.Helper()
 	cmd := exec.Command(self(t), args...)
@@ -37,12 +36,12 @@ func outside(t *testing.T, name string, args ...string) bool {
 	return cmd.Run() == nil
 }
 
-// walled is a configuration in which the test binary can be run.
+// walled returns a configuration in which the test binary can run.
 func walled(t *testing.T, tier Tier) Config {
 	return Config{Floor: tier, Ceiling: tier, ReadOnly: []string{self(t)}}
 }
 
-// isolated runs f at every tier that is some isolation.
+// isolated runs f at every tier that isolates.
 func isolated(t *testing.T, f func(t *testing.T, cfg Config)) {
 	tiers := []Tier{TierLandlock, TierBubblewrap, TierNamespaces}
 	if testing.Short() {
@@ -114,7 +113,7 @@ func TestLoopbackWorks(t *testing.T) {
 			t.Errorf("%s: %s", name, why)
 		}
 	}
-	// Across commands too: a server of one is there for the next.
+	// Across commands too: the next command can reach a server that an earlier one left.
 	python(t, sb)
 	p, err := sb.Start(t.Context(), Cmd{Args: []string{"python3", "-m", "http.server", "8231", "--bind", "127.0.0.1"}})
 	if err != nil {
@@ -170,7 +169,7 @@ func TestFilesOutsideCannotBeChanged(t *testing.T) {
 
 func TestSecretsCannotBeRead(t *testing.T) {
 	t.Setenv("SOME_API_KEY", "luthier-secret-value")
-	secret := exec.Command("sleep", "300") // a host process whose environment holds it
+	secret := exec.Command("sleep", "300") // a host process with the secret in its environment
 	if err := secret.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +222,7 @@ func TestHostProcessesAreOutOfReach(t *testing.T) {
 		if !sb.Isolation().Wall(WallProcesses).Enforced {
 			return // visible, as the report says
 		}
-		// Only the sandbox's few processes are to be seen.
+		// Only the sandbox's own few processes are visible.
 		names := strings.Fields(sh(t, sb, "ls /proc"))
 		numbers := slices.DeleteFunc(names, func(n string) bool { _, err := strconv.Atoi(n); return err != nil })
 		if len(numbers) > 8 || !slices.Contains(numbers, "1") {
@@ -243,7 +242,7 @@ func TestPrivilegesAreGone(t *testing.T) {
 			{"setuid", filepath.Join(cfg.Dir, "suid")},
 		} {
 			if attack[0] == "ptrace-supervisor" && !sb.Isolation().Wall(WallProcesses).Enforced {
-				continue // process 1 is the host's there
+				continue // process 1 is the host's at this tier
 			}
 			if reached, _ := inside(t, sb, attack[0], attack[1:]...); reached {
 				t.Errorf("%v succeeded", attack)
@@ -286,7 +285,7 @@ func TestLimits(t *testing.T) {
 	if reached, _ := inside(t, sb, "many-processes", "200"); reached {
 		t.Error("200 processes were started against a limit of 100")
 	}
-	// Not so by default.
+	// The default is different.
 	free := open(t, walled(t, TierNamespaces))
 	for _, name := range [][]string{{"many-processes", "200"}, {"shm", strconv.Itoa(4 << 20)}} {
 		if ok, why := inside(t, free, name[0], name[1]); !ok {
@@ -301,8 +300,8 @@ func TestForkBombEnds(t *testing.T) {
 	cfg := walled(t, TierNamespaces)
 	cfg.Limits.Processes = 100
 	sb := open(t, cfg)
-	// The shell becomes the sleep: one that forked it would end with an error when the bomb has
-	// used the limit up.
+	// The shell becomes the sleep: a shell that forked it would end with an error when the bomb has
+	// used up the limit.
 	exit := mustExec(t, sb, Cmd{Args: []string{"sh", "-c", "f() { f | f & }; f & exec sleep 60"}, Timeout: 2 * time.Second})
 	if !exit.TimedOut {
 		t.Errorf("%v", exit)
@@ -313,7 +312,7 @@ func TestForkBombEnds(t *testing.T) {
 	})
 }
 
-// The supervisor's death is everyone's, and is told as such.
+// TestSupervisorDeath checks that the supervisor's death ends all commands and is reported as such.
 func TestSupervisorDeath(t *testing.T) {
 	t.Parallel()
 	sb := open(t, Config{})
@@ -335,11 +334,11 @@ func TestSupervisorDeath(t *testing.T) {
 	}
 }
 
-// A host that is killed leaves nothing running.
+// TestHostDeathEndsEverything checks that a host that is killed leaves nothing running.
 func TestHostDeathEndsEverything(t *testing.T) {
 	t.Parallel()
 	isolated(t, func(t *testing.T, cfg Config) {
-		open(t, cfg) // skips where the tier cannot be had
+		open(t, cfg) // skips if the tier is not available
 		n := uniqueSleep()
 		host := exec.Command(self(t), strconv.Itoa(int(cfg.Floor)), t.TempDir(), n)
 		host.Env = append(os.Environ(), helperEnv+"=host")
@@ -358,8 +357,7 @@ func TestHostDeathEndsEverything(t *testing.T) {
 func init() {
 	helpers["host"] = func(a []string) error {
 		tier, _ := strconv.Atoi(a[0])
-		// Below the test's own directory, which is removed with it: a killed host
-		// cannot clean up.
+		// Below the test's own directory, which is removed with it: a killed host cannot clean up.
 		sb, err := Local(context.Background(), Config{Dir: a[1], ScratchDir: filepath.Dir(a[1]), Floor: Tier(tier), Ceiling: Tier(tier)})
 		if err != nil {
 			return err
@@ -369,7 +367,7 @@ func init() {
 	}
 }
 
-// Below its floor a sandbox does not open, and says why.
+// TestFailsClosed checks that below its floor a sandbox does not open, and says why.
 func TestFailsClosed(t *testing.T) {
 	hooked.Store(false)
 	defer hooked.Store(true)
@@ -388,13 +386,14 @@ func TestFailsClosed(t *testing.T) {
 	}
 }
 
-// The next tier is taken when the one above cannot be had, if the floor allows.
+// TestFallsToTheNextRung checks that the next lower tier is used if the one above is not available
+// and the floor allows it.
 func TestFallsToTheNextRung(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(helperEnv) != "" {
 		return
 	}
-	// The helper runs where no namespace can be made: inside a sandbox.
+	// The helper runs inside a sandbox, where no namespace can be made.
 	sb := open(t, walled(t, TierNamespaces))
 	for floor, want := range map[Tier]string{TierNamespaces: "error", TierLandlock: "landlock", TierNone: "landlock"} {
 		exit := mustExec(t, sb, Cmd{Args: []string{self(t), strconv.Itoa(int(floor))}, Env: []string{helperEnv + "=nested"}})
@@ -424,7 +423,7 @@ func init() {
 	}
 }
 
-// Nothing is left of a set-up that is cut short.
+// TestCancelDuringStart checks that nothing is left of a start that is interrupted.
 func TestCancelDuringStart(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -450,7 +449,8 @@ func TestCancelDuringStart(t *testing.T) {
 	}
 }
 
-// An ordinary user gets the same walls. The tests run again as that user.
+// TestAsOrdinaryUser checks that an ordinary user gets the same isolation: the tests run again as
+// that user.
 func TestAsOrdinaryUser(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()

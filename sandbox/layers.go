@@ -10,27 +10,25 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/layers"
 )
 
-// Layers is a store of read-only directory trees that sandboxes start from, each
-// kept once under the hash of its content. Make one with OpenLayers and name it
-// in Config.Layers. Any number of processes may share a directory.
+// Layers is a store of read-only directory trees that sandboxes start from, each kept once under
+// the hash of its content. Make one with OpenLayers and set it in Config.Layers. Any number of
+// processes may share a directory.
 //
-// A layer is made beside the others and renamed into place when it is whole, so
-// that a process killed at any moment leaves no half a layer, only a directory
-// that the next Collect removes. What a crash of the machine may have torn is not
-// used after it: every boot of the machine has a part of the store to itself.
+// A layer is made next to the others and renamed into place when it is complete. If a process is
+// killed at any moment, it leaves no partial layer, only a directory that the next Collect removes.
+// Layers that a crash of the machine may have damaged are not used afterwards: every boot of the
+// machine uses its own part of the store.
 type Layers struct{ store *layers.Store }
 
 // LayersConfig bounds a store of layers.
 type LayersConfig struct {
-	// MaxBytes is how much the store may hold before the layers longest unused are
-	// removed. A layer in use stays whatever its size. Zero means 4 GiB, a
-	// negative value no bound.
+	// MaxBytes is the size above which the store removes the layers that have been unused the
+	// longest. A layer in use stays whatever its size. Zero means 4 GiB, a negative value no limit.
 	MaxBytes int64
 }
 
-// OpenLayers opens the store in dir, and makes it if it is not there. The
-// directory must be out of reach for commands and is only for this user; a good
-// place is below os.UserCacheDir.
+// OpenLayers opens the store in dir, and makes it if it does not exist. The directory must be out
+// of reach of commands and only for this user; a good place is below os.UserCacheDir.
 func OpenLayers(dir string, cfg LayersConfig) (*Layers, error) {
 	s, err := layers.Open(dir, cfg.MaxBytes)
 	if err != nil {
@@ -39,30 +37,30 @@ func OpenLayers(dir string, cfg LayersConfig) (*Layers, error) {
 	return &Layers{s}, nil
 }
 
-// Layer is one tree of a store, held for as long as it is not closed.
+// Layer is one tree of a store. It is held until it is closed.
 type Layer struct{ held *layers.Layer }
 
-// ID names the layer's content: equal trees have equal ids.
+// ID identifies the layer's content: equal trees have equal ids.
 func (l *Layer) ID() string { return l.held.ID() }
 
 // Path is the layer's tree on the host. It must not be changed.
 func (l *Layer) Path() string { return l.held.Path() }
 
-// Snapshot is the layer as a starting state for Config.Snapshot, together with
-// the store in Config.Layers. It is good for as long as the layer is in the store,
-// which it surely is until Close.
+// Snapshot returns the layer as a starting state for Config.Snapshot, to be used together with the
+// store in Config.Layers. It is valid while the layer is in the store, which is certain only until
+// Close.
 func (l *Layer) Snapshot() Snapshot {
 	return Snapshot{dir: l.held.From(), rev: layerRev + l.held.ID()}
 }
 
-// Close lets the store remove the layer when it needs room.
+// Close allows the store to remove the layer when it needs space.
 func (l *Layer) Close() error { return l.held.Close() }
 
-// layerRev begins the revision of a snapshot that is a layer; no git revision
-// has a colon in front.
+// layerRev is the prefix of the revision of a snapshot that is a layer; no git revision starts with
+// a colon.
 const layerRev = ":layer:"
 
-// layer returns the id of the layer that the snapshot is, if it is one.
+// layer returns the id of the layer if the snapshot is one.
 func (s Snapshot) layer() (string, bool) { return strings.CutPrefix(s.rev, layerRev) }
 
 // snapshot holds the layer of a commit, or the layer that snap names.
@@ -77,10 +75,9 @@ func (s *Layers) snapshot(ctx context.Context, snap Snapshot) (*layers.Layer, er
 	return s.store.Commit(ctx, snap.dir, snap.rev)
 }
 
-// Commit holds the tree of a commit, named as in [SnapshotCommit], and makes its
-// layer if there is none yet. Every object is checked against its hash, so that a
-// repository cannot put its content under another's name. Files that several
-// commits have in common are stored once.
+// Commit returns the layer of a commit, named as in [SnapshotCommit], held, and makes it if it does
+// not exist yet. Every object is checked against its hash, so that a repository cannot put its
+// content under another one's name. Files that several commits have in common are stored once.
 func (s *Layers) Commit(ctx context.Context, dir, rev string) (*Layer, error) {
 	dir, err := resolveDir("directory", dir)
 	var l *layers.Layer
@@ -93,8 +90,8 @@ func (s *Layers) Commit(ctx context.Context, dir, rev string) (*Layer, error) {
 	return &Layer{l}, nil
 }
 
-// Dir holds the content of a directory as it is now, and makes its layer if there
-// is none yet. Sockets, pipes and devices are left out.
+// Dir returns the layer of a directory's current content, held, and makes it if it does not exist
+// yet. Sockets, pipes and devices are left out.
 func (s *Layers) Dir(ctx context.Context, dir string) (*Layer, error) {
 	real, err := resolveDir("directory", dir)
 	if err == nil && within(s.store.Top(), real) {
@@ -110,7 +107,7 @@ func (s *Layers) Dir(ctx context.Context, dir string) (*Layer, error) {
 	return &Layer{l}, nil
 }
 
-// Collected is what a collection removed and what it left.
+// Collected reports what a collection removed and kept.
 type Collected struct {
 	Layers int   // removed
 	Bytes  int64 // freed
@@ -118,10 +115,9 @@ type Collected struct {
 	Held   int64 // bytes that remain
 }
 
-// Collect removes what killed processes left half made, what an earlier boot of
-// the machine left, and then, while the store is larger than LayersConfig.MaxBytes,
-// the layers that nobody holds, longest unused first. The store collects by itself
-// whenever it has made a layer.
+// Collect removes the incomplete layers of killed processes and those of earlier boots of the
+// machine. While the store is larger than LayersConfig.MaxBytes, it then removes layers that nobody
+// holds, the longest unused first. The store collects by itself after making a layer.
 func (s *Layers) Collect() (Collected, error) {
 	c, err := s.store.Collect()
 	if err != nil {

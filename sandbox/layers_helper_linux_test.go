@@ -3,7 +3,7 @@ package sandbox
 import "context"
 
 func init() {
-	// Makes the layer of a commit: arguments are the store and the repository.
+	// Makes the layer of a commit; the arguments are the store and the repository.
 	helpers["layers"] = func(a []string) error {
 		s, err := OpenLayers(a[0], LayersConfig{})
 		if err != nil {

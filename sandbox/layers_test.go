@@ -49,7 +49,7 @@ func TestLayersOfCommits(t *testing.T) {
 	if errA != nil || errB != nil || !os.SameFile(a, b) {
 		t.Errorf("what two commits have in common is there twice: %v %v", errA, errB)
 	}
-	// A second time the repository is not even looked at.
+	// The second time the repository is not even read.
 	r, err := git.PlainOpen(repo)
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,8 @@ func TestLayersOfCommits(t *testing.T) {
 	})
 }
 
-// Two files of one content are two files, as in a checkout.
+// TestLayersKeepEqualFilesApart checks that two files with equal content are two files, as in a
+// checkout.
 func TestLayersKeepEqualFilesApart(t *testing.T) {
 	dir := t.TempDir()
 	repo, err := git.PlainInit(dir, false)
@@ -141,8 +142,8 @@ func headOf(t testing.TB, dir string) string {
 	return ref.Hash().String()
 }
 
-// A repository that a command wrote cannot put other content under the name of a
-// tree that an honest repository has too.
+// TestLayersRefuseForgedObjects checks that a repository that a command wrote cannot put other
+// content under the name of a tree that an honest repository also has.
 func TestLayersRefuseForgedObjects(t *testing.T) {
 	repo := repository(t)
 	r, err := git.PlainOpen(repo)
@@ -216,7 +217,8 @@ func TestLayersOfDirectories(t *testing.T) {
 	}
 }
 
-// Nobody's layer is removed while it is held, and the longest unused goes first.
+// TestLayersCollect checks that no layer is removed while somebody holds it, and that the longest
+// unused one goes first.
 func TestLayersCollect(t *testing.T) {
 	s := store(t, LayersConfig{MaxBytes: -1})
 	make := func(text string) *Layer {
@@ -270,7 +272,7 @@ func TestLayersConcurrently(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			s, err := OpenLayers(top, LayersConfig{MaxBytes: 1}) // collects whatever is free, all the time
+			s, err := OpenLayers(top, LayersConfig{MaxBytes: 1}) // removes every layer that is not held, all the time
 			if err != nil {
 				t.Error(err)
 				return
@@ -293,7 +295,7 @@ func TestLayersConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
-// A process killed while it makes a layer leaves a store that works.
+// TestLayersSurviveKills checks that a process killed while it makes a layer leaves a usable store.
 func TestLayersSurviveKills(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()

@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// holdings counts what must not grow: of mounts those below scratch, as others of this machine come
-// and go.
+// holdings counts resources that must not grow. It counts only mounts below scratch, since other
+// mounts of this machine come and go.
 func holdings(t testing.TB, scratch string) (goroutines, descriptors, mounts int) {
 	t.Helper()
 	fds, err := os.ReadDir("/proc/self/fd")
@@ -23,11 +23,11 @@ func holdings(t testing.TB, scratch string) (goroutines, descriptors, mounts int
 
 func checkHoldings(t *testing.T, scratch, what string, f func()) {
 	t.Helper()
-	f() // what is made once is made now
+	f() // create now what is created only once
 	g, d, m := holdings(t, scratch)
 	f()
 	eventually(t, "return to what was held before "+what, func() bool {
-		runtime.GC() // finalizers are not to be relied on, but theirs may be about to run
+		runtime.GC() // do not rely on finalizers, but let those that are due run
 		g2, d2, m2 := holdings(t, scratch)
 		return g2 <= g && d2 <= d && m2 <= m
 	})
@@ -58,7 +58,7 @@ func TestTwoHundredCommandsLeakNothing(t *testing.T) {
 func TestSandboxesLeakNothing(t *testing.T) {
 	tier.Normal(t)
 	tiers(t, func(t *testing.T, cfg Config) {
-		open(t, cfg) // skips where the tier cannot be had
+		open(t, cfg) // skips if the tier is not available
 		scratch := t.TempDir()
 		dir := t.TempDir()
 		write(t, dir, "f", "x")
@@ -72,7 +72,7 @@ func TestSandboxesLeakNothing(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// Modes that make cleaning up hard.
+				// Permissions that make cleaning up hard.
 				sh(t, sb, "mkdir -p $TMPDIR/a/b/c && touch $TMPDIR/a/b/c/f && chmod 0 $TMPDIR/a/b/c $TMPDIR/a/b; mkdir -p $HOME/x && chmod 0 $HOME/x; echo y > f")
 				if err := sb.Close(); err != nil {
 					t.Fatal(err)

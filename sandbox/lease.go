@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// lease is a pool's sandbox in use.
+// lease is a sandbox of a pool in use.
 type lease struct {
 	*local
 	pool  *Pool
 	req   Request
-	blank *blank // what local runs in, if it may be used again
+	blank *blank // the sandbox that local runs in, if it may be reused
 	back  closeOnce
 	timer *time.Timer
 }
 
-// take makes a lease for r, which has its place.
+// take makes a lease for r, which already has a place in the pool.
 func (p *Pool) take(ctx context.Context, r Request) (*lease, error) {
 	s, done, err := p.reserve(r)
 	if err != nil {
@@ -40,7 +40,7 @@ func (p *Pool) take(ctx context.Context, r Request) (*lease, error) {
 	}
 	p.leased[l] = struct{}{}
 	if r.Hold > 0 {
-		armed := make(chan struct{}) // Close stops the timer, so that it must be there
+		armed := make(chan struct{}) // Close stops the timer, which must therefore be set first
 		l.timer = time.AfterFunc(r.Hold, func() {
 			<-armed
 			_ = l.Close()
@@ -51,8 +51,8 @@ func (p *Pool) take(ctx context.Context, r Request) (*lease, error) {
 	return l, nil
 }
 
-// reserve returns a spare that may serve r, if there is a live one, and counts the
-// caller among those that Close waits for until done is called.
+// reserve returns a live spare that may serve r, if there is one. Close waits for the caller until
+// it calls done.
 func (p *Pool) reserve(r Request) (found *spare, done func(), err error) {
 	var stale []*spare
 	p.mu.Lock()
@@ -84,7 +84,7 @@ func (p *Pool) reserve(r Request) (found *spare, done func(), err error) {
 		return found, p.work.Done, nil
 	}
 	p.counts.Misses++
-	// What only others may use makes room for what anyone may.
+	// A spare that only other requests may use makes way for one that any request may use.
 	if len(p.spares) > 0 && len(p.spares) >= p.most() {
 		stale, p.spares = append(stale, p.spares[0]), p.spares[1:]
 		p.counts.Evicted++
@@ -92,8 +92,8 @@ func (p *Pool) reserve(r Request) (found *spare, done func(), err error) {
 	return nil, p.work.Done, nil
 }
 
-// choose returns the index of the best spare for r, or -1: one of r's own domain
-// before an unused one, so that those are left for others. The lock is held.
+// choose returns the index of the best spare for r, or -1. It prefers a spare of r's own domain to
+// an unused one, which is left for others. The caller holds the lock.
 func (p *Pool) choose(r Request) int {
 	best := -1
 	for i := len(p.spares) - 1; i >= 0; i-- {
@@ -112,7 +112,7 @@ func (p *Pool) choose(r Request) int {
 	return best
 }
 
-// use turns a spare into the lease's sandbox. It leaves none if that fails.
+// use turns a spare into the lease's sandbox. If it fails, the lease has none.
 func (l *lease) use(ctx context.Context, s *spare) error {
 	if s.blank == nil {
 		l.local = s.local
@@ -130,8 +130,8 @@ func (l *lease) attach(ctx context.Context, b *blank) error {
 	return nil
 }
 
-// open starts a sandbox for the lease. One that may be used again is started
-// without its workspace.
+// open starts a sandbox for the lease. A sandbox that may be reused is started without its
+// workspace.
 func (l *lease) open(ctx context.Context) error {
 	p := l.pool
 	begun := p.now()
@@ -160,8 +160,8 @@ func (l *lease) open(ctx context.Context) error {
 	return nil
 }
 
-// blankTries is how often in a row a blank sandbox may fail before the pool takes
-// it that this host has none.
+// blankTries is the number of consecutive failures to make a blank sandbox after which the pool
+// assumes that this host does not support them.
 const blankTries = 3
 
 func (p *Pool) canBlank() bool {
@@ -170,7 +170,7 @@ func (p *Pool) canBlank() bool {
 	return p.failed < blankTries
 }
 
-// noteBlank remembers how the making of a blank sandbox went, and returns err.
+// noteBlank records whether making a blank sandbox succeeded, and returns err.
 func (p *Pool) noteBlank(err error, begun time.Time) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -185,8 +185,8 @@ func (p *Pool) noteBlank(err error, begun time.Time) error {
 	return nil
 }
 
-// Close ends the lease: it kills everything that runs, and the sandbox is made
-// ready for the next of its domain, or destroyed.
+// Close ends the lease: it kills all processes, and the sandbox is prepared for the next lease of
+// its domain, or destroyed.
 func (l *lease) Close() error {
 	return l.back.do(func() error {
 		if l.timer != nil {
@@ -197,7 +197,7 @@ func (l *lease) Close() error {
 	})
 }
 
-// end ends the sandbox or, if it may be used again, cleans it; kept says which.
+// end ends the sandbox or, if it may be reused, cleans it; kept reports which.
 func (l *lease) end() (kept bool, err error) {
 	if l.blank == nil || l.req.Domain == "" || l.pool.ctx.Err() != nil || l.blank.uses >= l.pool.cfg.MaxUses {
 		return false, l.local.Close()
@@ -205,8 +205,8 @@ func (l *lease) end() (kept bool, err error) {
 	err = l.local.once.do(func() error {
 		l.killAll()
 		releaseNet(l.spawner())
-		// A start that is under way must not come to an end in the next lease. One
-		// that hangs is a doubt like any other.
+		// A start in progress must not finish in the next lease. If it hangs, the sandbox counts as
+		// unclean.
 		if !lockSoon(l.gate.TryLock) {
 			return errors.Join(l.run.Close(), l.ws.remove())
 		}
@@ -226,10 +226,10 @@ func (l *lease) end() (kept bool, err error) {
 	return kept, err
 }
 
-// recyclePatience is how long the cleaning of a sandbox may take.
+// recyclePatience limits the time for cleaning a sandbox.
 const recyclePatience = 10 * time.Second
 
-// lockSoon tries for a while.
+// lockSoon calls try repeatedly for a limited time.
 func lockSoon(try func() bool) bool {
 	for limit := time.Now().Add(2 * time.Second); time.Now().Before(limit); time.Sleep(100 * time.Microsecond) {
 		if try() {
@@ -239,7 +239,7 @@ func lockSoon(try func() bool) bool {
 	return false
 }
 
-// doubted notes why a sandbox was not used again.
+// doubted records why a sandbox was not reused.
 func (p *Pool) doubted(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -247,8 +247,8 @@ func (p *Pool) doubted(err error) {
 	p.counts.LastDoubt = err.Error()
 }
 
-// returned takes a lease off the books, keeps its sandbox if it is clean and there
-// is use for it, and gives the place to the next.
+// returned unregisters a lease. It keeps the sandbox if it is clean and needed, and gives the place
+// to the next request.
 func (p *Pool) returned(l *lease, kept bool) error {
 	p.mu.Lock()
 	delete(p.leased, l)

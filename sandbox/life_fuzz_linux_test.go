@@ -14,14 +14,14 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/initproc"
 )
 
-// told is the message of a first process.
+// told encodes an answer of an init process.
 func told(a initproc.Answer) []byte {
 	return append([]byte(nil), unsafe.Slice((*byte)(unsafe.Pointer(&a)), unsafe.Sizeof(a))...)
 }
 
-// A first process that was taken over may send anything, with any descriptors. The
-// host must neither crash nor hang, keep no descriptor that it did not ask for, and
-// believe it nothing but the fate of the commands it was asked to start.
+// FuzzHostileFirst sends arbitrary messages with arbitrary descriptors, as an init process that was
+// taken over might. The host must neither crash nor hang, keep no descriptor that it did not ask
+// for, and trust the process only with the fate of the commands that it was asked to start.
 func FuzzHostileFirst(f *testing.F) {
 	started, exited := told(initproc.Answer{Event: initproc.Started, ID: 1, PID: 7}), told(initproc.Answer{Event: initproc.Exited, ID: 1, Wait: 3 << 8})
 	f.Add(started, exited, byte(0))
@@ -86,7 +86,7 @@ func FuzzHostileFirst(f *testing.F) {
 		if startErr == nil && waitErr == nil && code == 0 && string(first)+string(second) == string(started)+string(exited) {
 			t.Error("an exit with 3 was heard as 0")
 		}
-		// It has heard of its end only by that of all, unless it was named.
+		// Unless a message named the command, it may end only together with the sandbox.
 		select {
 		case <-bystander.ended:
 		default:
@@ -95,14 +95,14 @@ func FuzzHostileFirst(f *testing.F) {
 		if !errors.Is(bystander.err, ErrClosed) && !names(first, bystander.id) && !names(second, bystander.id) {
 			t.Errorf("the end of a bystander: %v, %+v", bystander.err, bystander.st)
 		}
-		l.close() // with what was not listened to any more
+		l.close() // with the messages that nobody read any more
 		if !hungUp(pipe[0]) {
 			t.Error("a descriptor that nobody asked for was kept")
 		}
 	})
 }
 
-// names tells whether a message is about that command: JSON may say so in many ways.
+// names reports whether a message is about the command; JSON can express that in many ways.
 func names(message []byte, id uint64) bool {
 	if len(message) > 0 && message[0] == '{' {
 		r, err := parseReply(message)
@@ -112,8 +112,8 @@ func names(message []byte, id uint64) bool {
 	return err == nil && a.ID == id
 }
 
-// beHostile is the other end: it waits to be asked, says what it was told to say, and
-// passes the pipe that often with each.
+// beHostile plays the other end: it waits for a request, sends the messages, and passes the pipe
+// that often with each.
 func beHostile(fd int, messages [][]byte, pipe, times int) {
 	defer unix.Close(pipe)
 	defer unix.Close(fd)
@@ -135,7 +135,7 @@ func beHostile(fd int, messages [][]byte, pipe, times int) {
 	}
 	for _, m := range messages {
 		if len(m) == 0 {
-			continue // is the end, which comes below
+			continue // marks the end, which is handled below
 		}
 		if unix.Sendmsg(fd, m, give, nil, unix.MSG_NOSIGNAL) != nil {
 			return
@@ -143,7 +143,7 @@ func beHostile(fd int, messages [][]byte, pipe, times int) {
 	}
 }
 
-// hungUp waits until nobody holds the other end of a pipe any more.
+// hungUp waits until nobody holds the other end of a pipe.
 func hungUp(fd int) bool {
 	p := []unix.PollFd{{Fd: int32(fd)}}
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {

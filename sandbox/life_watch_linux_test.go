@@ -11,20 +11,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Who cannot get inside to watch says so: the sandbox does not start.
+// TestMemoryWatchThatCannotEnter checks that a sandbox does not start, with an error, if the watch
+// cannot enter it.
 func TestMemoryWatchThatCannotEnter(t *testing.T) {
 	cmd := exec.Command("true")
 	if err := cmd.Run(); err != nil {
 		t.Fatal(err)
 	}
-	b := &box{pid: cmd.Process.Pid, gone: make(chan struct{})} // of whom no namespace can be opened
+	b := &box{pid: cmd.Process.Pid, gone: make(chan struct{})} // its namespaces cannot be opened
 	defer close(b.gone)
 	if err := b.watchMemory(1 << 20); err == nil || !strings.Contains(err.Error(), "watch memory") {
 		t.Errorf("%v", err)
 	}
 }
 
-// A sandbox that the broker cannot look into any more ends, and says why.
+// TestMemoryWatchGoneBlind checks that a sandbox ends, and says why, if the broker can no longer
+// look into it.
 func TestMemoryWatchGoneBlind(t *testing.T) {
 	tier.Normal(t)
 	if os.Geteuid() != 0 {
@@ -56,7 +58,7 @@ func TestMemoryWatchGoneBlind(t *testing.T) {
 	if err := unix.Prlimit(broker, unix.RLIMIT_NOFILE, nil, &was); err != nil {
 		t.Fatal(err)
 	}
-	// Only the soft one: a lowered hard one is not to be had back.
+	// Change only the soft limit: a lowered hard limit cannot be raised again.
 	if err := unix.Prlimit(broker, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: was.Max}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -70,8 +72,8 @@ func TestMemoryWatchGoneBlind(t *testing.T) {
 	}
 }
 
-// What the watch saw before a command began, and could say only later, is no reason to
-// end that command.
+// TestOldNewsOfMemoryEndsNobody checks that a command is not ended because of something that the
+// watch saw before the command began but reported only later.
 func TestOldNewsOfMemoryEndsNobody(t *testing.T) {
 	t.Parallel()
 	sb := open(t, walled(t, TierNamespaces))
@@ -94,8 +96,8 @@ func TestOldNewsOfMemoryEndsNobody(t *testing.T) {
 	}
 }
 
-// A command asked for between the end of the first process and the news of it is told
-// that the sandbox is closed.
+// TestStartAfterTheEnd checks that starting a command after the init process has ended, but before
+// the host has noticed, returns an error that the sandbox is closed.
 func TestStartAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {

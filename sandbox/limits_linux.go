@@ -9,14 +9,14 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/cgroup"
 )
 
-// bounds are what holds the limits of a sandbox as a whole.
+// bounds holds what enforces the limits of a sandbox as a whole.
 type bounds struct {
-	group *cgroup.Group // nil without
-	why   error         // why a wish of the control group's was not met
+	group *cgroup.Group // nil if there is none
+	why   error         // why the control group could not be set up as asked
 }
 
-// newBounds makes a control group if a limit asks for one. Without the right to
-// make it other means remain, see report.
+// newBounds makes a control group if a limit asks for one. Without the right to make one, other
+// means remain; see report.
 func newBounds(l Limits) bounds {
 	want := cgroup.Limits{Memory: max(l.MemoryTotal, 0), CPU: max(l.CPU, 0)}
 	if want == (cgroup.Limits{}) {
@@ -31,11 +31,11 @@ func newBounds(l Limits) bounds {
 	return b
 }
 
-// supervisorThreads is how many threads of its own a sandbox's first process may
-// need, which count against the group's limit and not against the command's.
+// supervisorThreads is the number of threads that a sandbox's init process may need itself. They
+// count against the group's limit and not against the command's.
 const supervisorThreads = 32
 
-// watch is the limit that the supervisor itself must keep, or 0.
+// watch returns the memory limit that the supervisor itself must enforce, or 0.
 func (b bounds) watch(l Limits) int64 {
 	if b.group.Enforces("memory") {
 		return 0
@@ -43,7 +43,7 @@ func (b bounds) watch(l Limits) int64 {
 	return max(l.MemoryTotal, 0)
 }
 
-// isolation is the report of what f found, with the limits.
+// isolation returns the isolation that f found, with the limits.
 func (b bounds) isolation(sp *spec, f *facts, id identity, cfg *Config, ws *workspace) Isolation {
 	iso := f.isolation(sp, id)
 	iso.Limits = append(b.report(sp.Limits, f), ws.limits(sp.Limits)...)
@@ -51,7 +51,7 @@ func (b bounds) isolation(sp *spec, f *facts, id identity, cfg *Config, ws *work
 	return iso
 }
 
-// report says of each limit by what it is kept.
+// report lists each limit with the means that enforces it.
 func (b bounds) report(l Limits, f *facts) []Limit {
 	out := []Limit{
 		limit("memory per process", l.Memory, "RLIMIT_DATA"),
@@ -74,7 +74,7 @@ func (b bounds) report(l Limits, f *facts) []Limit {
 	return append(out, shm)
 }
 
-// limit is one that a process limit keeps.
+// limit returns a limit that is enforced by a process limit.
 func limit(name string, value int64, by string) Limit {
 	if value < 0 {
 		return Limit{Name: name, By: "none asked for"}
@@ -121,15 +121,15 @@ func (b bounds) cpu(l Limits) Limit {
 	return Limit{Name: "processors", Value: l.CPU, By: fmt.Sprintf("not enforced (no control group: %v)", b.why)}
 }
 
-// reservedPIDs is what the kernel keeps below the numbers it hands out again.
+// reservedPIDs is the number of low PIDs that the kernel does not reuse.
 const reservedPIDs = 300
 
-// maxPIDs bounds the process numbers of a sandbox's PID namespace.
+// maxPIDs returns the limit on the PIDs of a sandbox's PID namespace.
 func maxPIDs(l Limits) int64 { return l.Processes + supervisorThreads + reservedPIDs + 2 }
 
 const pidMax = "/proc/sys/kernel/pid_max"
 
-// maxPIDInForce reads the namespace's bound back, if it is one of ours.
+// maxPIDInForce reads the namespace's PID limit back, if it is one of ours.
 func maxPIDInForce(l Limits) int64 {
 	b, err := os.ReadFile(pidMax)
 	if err != nil || len(b) == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// hoard uses memory in several processes, each of which is within the limit.
+// hoard uses memory in several processes, each of which stays within the limit.
 const hoard = `for i in 1 2 3 4; do sh -c 'x=$(head -c 60000000 /dev/zero | tr "\0" a); sleep 20' & done; wait`
 
 func limitNamed(t *testing.T, sb Sandbox, name string) Limit {
@@ -26,7 +26,7 @@ func limitNamed(t *testing.T, sb Sandbox, name string) Limit {
 	return Limit{}
 }
 
-// Memory over many processes, which no process limit sees.
+// TestMemoryTotal checks the limit on memory used by many processes, which no process limit covers.
 func TestMemoryTotal(t *testing.T) {
 	cfg := walled(t, TierNamespaces)
 	cfg.Limits.MemoryTotal = 128 << 20
@@ -46,7 +46,7 @@ func TestMemoryTotal(t *testing.T) {
 	}
 	if g := sb.(*local).run.(*guestSpawner).bounds.group; g != nil {
 		eventually(t, "a killing by the kernel", func() bool { return g.Kills() > 0 })
-		_ = p.Kill() // those that are left would sleep on
+		_ = p.Kill() // the remaining processes would keep sleeping
 	}
 	if exit, err := p.Wait(); err != nil || strings.HasPrefix(l.By, "watchdog") && exit.Exceeded != ExceededMemory {
 		t.Errorf("240 MB were had against a limit of 128 MiB: %v, %v", exit, err)
@@ -64,7 +64,7 @@ func TestMemoryTotal(t *testing.T) {
 	}
 }
 
-// The same where no control group can be made.
+// TestMemoryWatchdog checks the same limit if no control group can be made.
 func TestMemoryWatchdog(t *testing.T) {
 	tier.Normal(t)
 	cfg := walled(t, TierNamespaces)
@@ -106,7 +106,7 @@ func (c Config) withDir(t *testing.T) Config {
 	return c
 }
 
-// raiseWatched starts a supervisor as if no control group could be had.
+// raiseWatched starts a supervisor as if no control group were available.
 func raiseWatched(t *testing.T, cfg *Config, ws *workspace) (*raised, error) {
 	t.Helper()
 	id := hostIdentity()

@@ -11,29 +11,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Without a control group nobody but the sandbox's own first process sees all of
-// its processes cheaply: its /proc has no others. It adds up their memory and
-// ends them all when the sum is over the limit. That is a net with a mesh: what
-// is taken and used within one interval is not prevented, and anonymous files
-// that travel between processes in sockets are not counted.
+// Without a control group, only the sandbox's own init process sees all of its processes cheaply,
+// since its /proc shows no others. It adds up their memory and ends them all if the sum is over the
+// limit. This is not airtight: memory that is allocated and used within one interval is not
+// prevented, and anonymous files that travel between processes in sockets are not counted.
 
-// watchEvery is how long a sandbox that is at work goes unlooked at.
+// watchEvery is the longest interval between two checks of a busy sandbox.
 const watchEvery = 25 * time.Millisecond
 
-// restEvery is the same for one in which nothing runs.
+// restEvery is the interval for a sandbox in which nothing runs.
 const restEvery = 250 * time.Millisecond
 
-// memoryWatch keeps the limit. It runs among the sandbox's mounts: its /proc is the
-// sandbox's.
+// memoryWatch enforces the limit. It runs in the sandbox's mount namespace, so that its /proc is
+// the sandbox's.
 type memoryWatch struct {
 	limit int64
-	// kill sees to the end of everybody but the first process. Whoever is to know why
-	// knows it before anyone dies. What is over was so since a time of sinceBoot.
+	// kill ends all processes except the init process. Whoever needs the reason must learn it
+	// before a process dies. The limit has been exceeded since the given time of sinceBoot.
 	kill func(since int64)
 }
 
-// look adds up once, and says how long it may be until the next time. The error is that
-// it saw nothing.
+// look adds the memory up once, and returns how long the next check can wait. It returns an error
+// if it saw nothing.
 func (w *memoryWatch) look() (time.Duration, error) {
 	since := sinceBoot()
 	pids, err := otherProcesses()
@@ -47,31 +46,31 @@ func (w *memoryWatch) look() (time.Duration, error) {
 	if shared+sum(pids, resident) <= w.limit {
 		return watchEvery, nil
 	}
-	// Over, if pages that several have mapped are counted once each. Counted by
-	// their share they may be within; that is dearer to ask, so it comes second.
+	// The limit is exceeded if each shared page is counted once per process. Counted
+	// proportionally, the sum may be within the limit; that is more expensive, so it comes second.
 	if shared+sum(pids, proportional) <= w.limit {
 		return watchEvery, nil
 	}
 	w.kill(since)
 	if shared > w.limit {
-		// With nobody left to remove it, it would be every later command's death.
+		// No process is left to remove it, and it would end every later command.
 		emptyShared()
 	}
 	return watchEvery, nil
 }
 
-// sinceBoot is a time in nanoseconds that all processes of the machine share.
+// sinceBoot returns a time in nanoseconds on a clock that all processes of the machine share.
 func sinceBoot() int64 {
 	var now unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // which cannot fail
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // cannot fail
 	return now.Nano()
 }
 
-// blindFor is how long a sandbox may go on unwatched: descriptors, say, may be short for
-// a moment.
+// blindFor limits the time for which a sandbox may go on without being watched: descriptors, for
+// example, may be scarce for a moment.
 const blindFor = 2 * time.Second
 
-// keep looks until done. It returns why if it could not for too long.
+// keep calls look until done is closed. If it could not look for too long, it returns the reason.
 func (w *memoryWatch) keep(done <-chan struct{}, look func() (time.Duration, error)) error {
 	seen := time.Now()
 	for {
@@ -90,8 +89,7 @@ func (w *memoryWatch) keep(done <-chan struct{}, look func() (time.Duration, err
 	}
 }
 
-// watchMemory watches from within, where the sandbox's supervisor is its first
-// process.
+// watchMemory watches from within, if the sandbox's supervisor is its init process.
 func (s *supervisor) watchMemory(limit int64) {
 	if limit <= 0 || os.Getpid() != 1 {
 		return
@@ -103,20 +101,20 @@ func (s *supervisor) watchMemory(limit int64) {
 		for id := range s.byID {
 			s.over[id] = true
 		}
-		_ = unix.Kill(-1, unix.SIGKILL) // from the first process: everyone else
+		_ = unix.Kill(-1, unix.SIGKILL) // sent by the init process, so it kills all others
 	}}
 	go func() {
 		if err := w.keep(nil, w.look); err != nil {
 			fmt.Fprintln(os.Stderr, "sandbox: watch memory:", err)
-			os.Exit(failStatus) // which ends everybody
+			os.Exit(failStatus) // this ends all processes
 		}
 	}()
 }
 
-// watchMemory watches a sandbox that the broker made. One that cannot be watched does not
-// start, and one that cannot be any more ends.
+// watchMemory watches a sandbox that the broker made. A sandbox that cannot be watched does not
+// start; one that can no longer be watched ends.
 func (b *box) watchMemory(limit int64) error {
-	// The host has the first process do it: see exceeded.
+	// The host makes the init process end them: see exceeded.
 	w := &memoryWatch{limit: limit, kill: func(since int64) { b.say(reply{Event: evExceeded, Since: since}) }}
 	look := func() (pause time.Duration, err error) {
 		if notThere := b.within(func() { pause, err = w.look() }); notThere != nil {
@@ -172,7 +170,7 @@ func sum(pids []string, of func(pid string) int64) (n int64) {
 	return n
 }
 
-// resident is a process's pages in memory, from the second field of statm.
+// resident returns the memory in use by a process, from the second field of statm.
 func resident(pid string) int64 {
 	b, err := os.ReadFile("/proc/" + pid + "/statm")
 	if f := bytes.Fields(b); err == nil && len(f) > 1 {
@@ -182,8 +180,8 @@ func resident(pid string) int64 {
 	return 0
 }
 
-// proportional counts shared pages by their share. A process that hides its maps
-// is counted with all it has.
+// proportional counts shared pages proportionally. A process that hides its maps is counted with
+// all its memory.
 func proportional(pid string) int64 {
 	b, err := os.ReadFile("/proc/" + pid + "/smaps_rollup")
 	if err == nil {
@@ -199,7 +197,7 @@ func proportional(pid string) int64 {
 	return resident(pid)
 }
 
-// sharedMemory is what lies in /dev/shm and in System V segments, mapped or not.
+// sharedMemory returns the size of /dev/shm and of the System V segments, mapped or not.
 func sharedMemory() (n int64) {
 	var st unix.Statfs_t
 	if unix.Statfs("/dev/shm", &st) == nil {
@@ -215,7 +213,7 @@ func sharedMemory() (n int64) {
 	return n + memfds()
 }
 
-// memfds is what lies in anonymous files that some process has open.
+// memfds returns the size of the anonymous files that some process has open.
 func memfds() (n int64) {
 	seen := map[uint64]bool{}
 	pids, _ := otherProcesses()

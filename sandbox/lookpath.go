@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// findProgram checks a command's directory and looks up its program, so that
-// the error says which of the two is at fault.
+// findProgram checks a command's directory and looks up its program, so that the error says which
+// of the two is wrong.
 func findProgram(name, dir string, env []string) (string, error) {
 	fi, err := os.Stat(dir)
 	if err != nil {
@@ -24,8 +24,7 @@ func findProgram(name, dir string, env []string) (string, error) {
 	return lookPath(name, dir, env)
 }
 
-// lookPath finds a program as execvp would in the command's own environment and
-// directory, rather than in ours.
+// lookPath finds a program as execvp would in the command's own environment and directory.
 func lookPath(name, dir string, env []string) (string, error) {
 	if runtime.GOOS == "windows" {
 		return exec.LookPath(name)
@@ -41,7 +40,7 @@ func lookPath(name, dir string, env []string) (string, error) {
 			return path, nil
 		}
 		var pe *os.PathError
-		if errors.As(err, &pe) && pe.Op == "exec" { // it is there, but no program
+		if errors.As(err, &pe) && pe.Op == "exec" { // it exists but cannot be executed
 			denied = err
 		}
 	}
@@ -71,8 +70,8 @@ func envValue(env []string, name string) string {
 	return ""
 }
 
-// programPaths lists where a program may be, as execvp would look in the command's
-// own environment and directory.
+// programPaths lists the possible paths of a program, as execvp would search in the command's own
+// environment and directory.
 func programPaths(name, dir string, env []string) (paths []string) {
 	if strings.Contains(name, "/") {
 		if !filepath.IsAbs(name) {

@@ -13,7 +13,7 @@ import (
 // helpers are the programs that tests run in a sandbox, or outside as their control.
 var helpers = sandboxtest.Programs()
 
-// What the tests of sandboxes share.
+// Names shared by the sandbox tests.
 const (
 	helperEnv    = sandboxtest.HelperEnv
 	raceDetector = sandboxtest.RaceDetector
@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 	sandboxtest.Main(m, helpers, "host", "layers", "nested", "no-network-namespace", "pool-host", "pool-user")
 }
 
-// open starts a sandbox and closes it with the test. A tier that this host does
-// not grant skips the test.
+// open starts a sandbox and closes it when the test ends. If this host does not support the tier,
+// the test is skipped.
 func open(t testing.TB, cfg Config) Sandbox {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -57,10 +57,11 @@ func open(t testing.TB, cfg Config) Sandbox {
 	return sb
 }
 
-// plain is a configuration without isolation.
+// plain returns a configuration without isolation.
 func plain() Config { return Config{Floor: TierNone, Ceiling: TierNone} }
 
-// tiers runs f at every tier that this host grants; with -short at the two ends.
+// tiers runs f at every tier that this host supports; with -short only at the highest and the
+// lowest.
 func tiers(t *testing.T, f func(t *testing.T, cfg Config)) {
 	tiers := []Tier{TierNone, TierLandlock, TierBubblewrap, TierNamespaces}
 	if testing.Short() {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pidfd is a process that is known by descriptor, so that a signal can never
-// reach another that was given its number. Waiting for it takes no thread.
+// pidfd is a process identified by a descriptor, so that a signal can never reach another process
+// that was given its PID. Waiting for it takes no thread.
 type pidfd struct {
 	f   *os.File
 	raw syscall.RawConn
@@ -18,7 +18,7 @@ type pidfd struct {
 
 // newPidfd takes over the descriptor.
 func newPidfd(fd int) (*pidfd, error) {
-	if err := unix.SetNonblock(fd, true); err != nil { // else no poller would take it
+	if err := unix.SetNonblock(fd, true); err != nil { // otherwise the poller would not accept it
 		unix.Close(fd)
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func pidfdOf(f *os.File) (*pidfd, error) {
 	return &pidfd{f: f, raw: raw}, nil
 }
 
-// Kill ends the process, if it has not ended already.
+// Kill ends the process if it has not ended already.
 func (p *pidfd) Kill() error {
 	var err error
 	if ctlErr := p.raw.Control(func(fd uintptr) {
@@ -48,8 +48,8 @@ func (p *pidfd) Kill() error {
 	return err
 }
 
-// await returns when the process has ended, the first one of a PID namespace
-// after all others of it.
+// await returns when the process has ended. PID 1 of a PID namespace ends after all other processes
+// in it.
 func (p *pidfd) await() error {
 	var pollErr error
 	err := p.raw.Read(func(fd uintptr) bool {

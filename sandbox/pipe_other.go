@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// readNow is not reached where pipes know no deadline.
+// readNow is never called on systems whose pipes have no deadlines.
 func readNow(*os.File, []byte) (int, error) { return -1, errors.ErrUnsupported }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// readNow reads what is there without waiting. It returns -1 when a writer
-// exists but nothing is there, and 0 at the end of the file.
+// readNow reads available data without waiting. It returns -1 if a writer exists but no data is
+// available, and 0 at the end of the file.
 func readNow(f *os.File, buf []byte) (n int, err error) {
 	raw, err := f.SyscallConn()
 	if err != nil {

@@ -13,30 +13,30 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/sched"
 )
 
-// PoolConfig says what a pool hands out and how much of it. The zero value of
-// every field but Config is a sound default.
+// PoolConfig configures a pool's sandboxes and their numbers. For every field except Config the
+// zero value is a sound default.
 type PoolConfig struct {
 	// Config is the template of every sandbox. Dir and Snapshot must be empty:
 	// Get names the snapshot.
 	Config Config
-	// Max is the most sandboxes leased at once; requests wait beyond it. Zero means
-	// four times the processors.
+	// Max is the most sandboxes leased at once; further requests wait. Zero means four times the
+	// number of processors.
 	Max int
-	// Warm is how many sandboxes are kept ready at least, beside those leased.
-	// Zero keeps none. At [TierNamespaces] they serve any snapshot; at lower tiers
-	// they are made for the commit last asked for.
+	// Warm is the least number of sandboxes kept ready, in addition to those leased. Zero keeps
+	// none. At [TierNamespaces] they serve any snapshot; at lower tiers they are made for the most
+	// recently requested commit.
 	Warm int
-	// WarmMax is how many are kept ready at most. Between the two the pool follows
-	// the demand: as many as arrive while one is made. Zero means Warm.
+	// WarmMax is the largest number kept ready. Between the two the pool follows the demand: as
+	// many as requests arrive while one is made. Zero means Warm.
 	WarmMax int
-	// Queue is the most requests that wait; beyond it they fail with a
-	// [*QueueFullError]. Zero means 1024, negative none.
+	// Queue is the most requests that wait; further requests fail with a [*QueueFullError]. Zero
+	// means 1024, negative none.
 	Queue int
-	// Aging is how long a request waits for its priority to rise by one, so that
-	// low priorities do not starve. Zero means 10 s, negative never.
+	// Aging is the time after which the priority of a waiting request rises by one, so that low
+	// priorities do not starve. Zero means 10 s, negative never.
 	Aging time.Duration
-	// MaxUses is how many leases a sandbox serves before it is destroyed, if it
-	// may be used again at all; see Request.Domain. Zero means 64.
+	// MaxUses is the number of leases that a sandbox serves before it is destroyed, if it may be
+	// reused at all; see Request.Domain. Zero means 64.
 	MaxUses int
 }
 
@@ -44,51 +44,49 @@ type PoolConfig struct {
 type Request struct {
 	// Snapshot is the starting state of the workspace.
 	Snapshot Snapshot
-	// Tenant is on whose behalf; tenants share a pool fairly.
+	// Tenant is the tenant that makes the request; tenants share a pool fairly.
 	Tenant string
-	// Priority orders requests that wait, higher first.
+	// Priority orders waiting requests, higher first.
 	Priority int
-	// Deadline is when the request gives up waiting; zero is never, or when its
-	// context ends.
+	// Deadline is when the request stops waiting. With zero it waits until its context ends.
 	Deadline time.Time
-	// Domain names those who trust each other. A sandbox that is given back is
-	// cleaned and used again within its domain and never outside of it; one of the
-	// empty domain is never used again.
+	// Domain names users that trust each other. A returned sandbox is cleaned and reused within its
+	// domain and never outside of it; with an empty domain it is never reused.
 	Domain string
-	// Hold is the longest that the sandbox may be kept; it is closed then, whatever
-	// runs. Zero is no limit.
+	// Hold limits the time of the lease; after it the sandbox is closed, whatever runs. Zero is no
+	// limit.
 	Hold time.Duration
 }
 
-// Pool hands out sandboxes over snapshots, some of them started ahead. Closing a
-// sandbox gives its place back.
+// Pool hands out sandboxes over snapshots, some of them started in advance. Closing a sandbox
+// returns its place.
 type Pool struct {
 	cfg    PoolConfig
-	blanks Config          // what sandboxes without a workspace are made of
-	ctx    context.Context // ends with the pool
+	blanks Config          // configuration of sandboxes without a workspace
+	ctx    context.Context // ends when the pool is closed
 	cancel context.CancelFunc
 	once   closeOnce
-	work   sync.WaitGroup // warmers, the keeper, and callers that make sandboxes
+	work   sync.WaitGroup // goroutines that make spares, the keeper, and callers that make sandboxes
 	now    func() time.Time
 
 	mu         sync.Mutex
 	plan       *sched.Schedule
 	demand     sched.Demand
-	want       Snapshot // of the last request; spares of lower tiers are of it
-	wantDomain string   // of the last request
+	want       Snapshot // snapshot of the last request; spares of lower tiers are made over it
+	wantDomain string   // domain of the last request
 	spares     []*spare
 	making     int
 	leased     map[*lease]struct{}
-	failed     int  // times in a row that a blank sandbox could not be made
-	short      bool // of memory
+	failed     int  // consecutive failures to make a blank sandbox
+	short      bool // memory is short
 	keeping    bool
-	counts     PoolStats // only what counts up
+	counts     PoolStats // only the cumulative counts
 }
 
-// spare is a sandbox that stands ready: blank, or over one snapshot.
+// spare is a ready sandbox: blank, or over one snapshot.
 type spare struct {
 	blank  *blank
-	domain string // that it served
+	domain string // domain that it served
 	local  *local
 	snap   Snapshot
 	since  time.Time
@@ -115,7 +113,7 @@ const (
 	defaultMaxUses = 64
 )
 
-// NewPool makes a pool. It starts nothing until the first request.
+// NewPool makes a pool. It starts no sandbox before the first request.
 func NewPool(cfg PoolConfig) (*Pool, error) {
 	if cfg.Max < 0 || cfg.Warm < 0 || cfg.WarmMax < 0 || cfg.MaxUses < 0 {
 		return nil, errors.New("sandbox: new pool: PoolConfig.Max, Warm, WarmMax and MaxUses must not be negative")
@@ -154,7 +152,7 @@ const demandWindow = 10 * time.Second
 // template normalizes the configuration of blank sandboxes.
 func (p *Pool) template() error {
 	cfg := p.cfg.Config
-	cfg.Snapshot = SnapshotDir(os.TempDir()) // stands for any
+	cfg.Snapshot = SnapshotDir(os.TempDir()) // stands for any snapshot
 	cfg, err := cfg.normalize()
 	if err != nil {
 		return err
@@ -164,15 +162,15 @@ func (p *Pool) template() error {
 	return nil
 }
 
-// Get leases a sandbox over snap; closing it ends the lease. Get waits while Max
-// are leased, until ctx ends. It is Acquire without anything but a snapshot.
+// Get leases a sandbox over snap; closing it ends the lease. If Max sandboxes are leased, Get waits
+// until ctx ends. It is Acquire with only a snapshot.
 func (p *Pool) Get(ctx context.Context, snap Snapshot) (Sandbox, error) {
 	return p.Acquire(ctx, Request{Snapshot: snap})
 }
 
-// Acquire leases a sandbox; closing it ends the lease. While as many as may be are
-// leased it waits its turn, until ctx ends or the deadline of r passes. It fails
-// with a [*QueueFullError] when too many wait already.
+// Acquire leases a sandbox; closing it ends the lease. If the pool is at its limit, Acquire waits
+// until ctx ends or the deadline of r passes. If too many requests wait already, it fails with a
+// [*QueueFullError].
 func (p *Pool) Acquire(ctx context.Context, r Request) (Sandbox, error) {
 	snap, err := r.Snapshot.fix()
 	if err != nil {
@@ -213,7 +211,7 @@ func (p *Pool) admit(ctx context.Context, r Request) error {
 		p.counts.Expired++
 	}
 	p.mu.Unlock()
-	if !waited { // the place came at the same moment
+	if !waited { // the place was granted at the same moment
 		if err := <-w.Ready; err != nil {
 			return err
 		}
@@ -225,18 +223,17 @@ func (p *Pool) admit(ctx context.Context, r Request) error {
 	return fmt.Errorf("all %d are leased: %w", p.cfg.Max, context.Cause(ctx))
 }
 
-// QueueFullError says that a pool has as many sandboxes leased as it may and as
-// many requests waiting as it may. Try again later, raise PoolConfig.Queue, or
-// give the request a higher priority than those that wait.
+// QueueFullError means that a pool has leased all its sandboxes and that its queue is full. Try
+// again later, raise PoolConfig.Queue, or give the request a higher priority than those that wait.
 type QueueFullError struct {
 	Leased int // sandboxes in use
 	Queued int // requests waiting
-	// PushedOut says that the request did wait, until one that came later took its
-	// place: of a higher priority, or of a tenant with fewer requests waiting.
+	// PushedOut reports that the request was waiting until a later request took its place: one of a
+	// higher priority, or of a tenant with fewer waiting requests.
 	PushedOut bool
 }
 
-// Error says what is full.
+// Error describes what is full.
 func (e *QueueFullError) Error() string {
 	how := "the queue is full"
 	if e.PushedOut {
@@ -245,7 +242,7 @@ func (e *QueueFullError) Error() string {
 	return fmt.Sprintf("%s: %d sandboxes are leased and %d requests wait", how, e.Leased, e.Queued)
 }
 
-// line puts w into the queue and serves whoever is first.
+// line puts w into the queue and serves the first in it.
 func (p *Pool) line(w *sched.Waiter) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -267,7 +264,7 @@ func (p *Pool) line(w *sched.Waiter) error {
 	return nil
 }
 
-// serve gives free places away. The lock is held.
+// serve assigns free places to waiting requests. The caller holds the lock.
 func (p *Pool) serve() {
 	now := p.now()
 	for _, w := range p.plan.Grant(now) {
@@ -277,7 +274,7 @@ func (p *Pool) serve() {
 	}
 }
 
-// release gives a place back.
+// release returns a place.
 func (p *Pool) release(tenant string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -285,8 +282,7 @@ func (p *Pool) release(tenant string) {
 	p.serve()
 }
 
-// Close ends all sandboxes of the pool, leased ones too, and returns when they
-// are gone.
+// Close ends all sandboxes of the pool, including leased ones, and returns when they are gone.
 func (p *Pool) Close() error {
 	return p.once.do(func() error {
 		p.cancel()
@@ -310,7 +306,7 @@ func (p *Pool) Close() error {
 	})
 }
 
-// fix replaces a name that may come to mean another commit by the commit's own.
+// fix replaces a revision name that could later mean another commit by the commit's hash.
 func (s Snapshot) fix() (Snapshot, error) {
 	if _, ok := s.layer(); ok || s.rev == "" {
 		return s, nil

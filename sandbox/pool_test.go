@@ -24,7 +24,7 @@ func newPool(t testing.TB, cfg PoolConfig) *Pool {
 	return p
 }
 
-// get leases from the pool, or skips where the host forbids the tier.
+// get leases from the pool, or skips the test if the host forbids the tier.
 func get(t testing.TB, p *Pool, snap Snapshot) Sandbox {
 	t.Helper()
 	sb, err := p.Get(context.Background(), snap)
@@ -55,8 +55,7 @@ func TestPoolIsBounded(t *testing.T) {
 			if _, err := sb.Exec(t.Context(), Cmd{Args: []string{"true"}}); err != nil {
 				t.Error(err)
 			}
-			// Leases are kept until there are as many as may be: a slow machine gives them out
-			// slowly.
+			// Keep leases until the limit is reached: a slow machine grants them slowly.
 			for wait := time.Now().Add(20 * time.Second); most.Load() < 3 && time.Now().Before(wait); {
 				time.Sleep(time.Millisecond)
 			}
@@ -64,7 +63,7 @@ func TestPoolIsBounded(t *testing.T) {
 			if err := sb.Close(); err != nil {
 				t.Error(err)
 			}
-			if err := sb.Close(); err != nil { // must not give the place back twice
+			if err := sb.Close(); err != nil { // must not return the place twice
 				t.Error(err)
 			}
 		})
@@ -99,7 +98,7 @@ func TestPoolKeepsSpares(t *testing.T) {
 	}
 	sh(t, sb, "echo dirty > file")
 	sb.Close()
-	// Neither a used sandbox nor one of another snapshot is handed out.
+	// Neither a used sandbox nor one over another snapshot is handed out.
 	for snap, want := range map[Snapshot]string{snap: "second", SnapshotCommit(dir, "HEAD~1"): "first"} {
 		sb := get(t, p, snap)
 		if got := sh(t, sb, "cat file"); got != want {
@@ -139,7 +138,7 @@ func TestPoolErrors(t *testing.T) {
 		}
 	}
 	p := newPool(t, PoolConfig{Config: plain(), Max: 1})
-	for range 3 { // a failure must not cost a place
+	for range 3 { // a failure must not use up a place
 		if _, err := p.Get(t.Context(), SnapshotDir("/no/such")); err == nil {
 			t.Error("no error")
 		}

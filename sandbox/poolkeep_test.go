@@ -9,10 +9,10 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/sched"
 )
 
-// at is a moment of a clock that only tests move.
+// at returns a time of a clock that only tests advance.
 func at(d time.Duration) time.Time { return time.Unix(1_000_000, 0).Add(d) }
 
-// clocked is a pool without isolation whose clock is the test's.
+// clocked returns a pool without isolation whose clock the test controls.
 func clocked(t *testing.T, cfg PoolConfig) (*Pool, *time.Duration) {
 	t.Helper()
 	cfg.Config = plain()
@@ -30,8 +30,8 @@ func (p *Pool) pretend(n int, since time.Time) {
 	}
 }
 
-// Spares that demand has no room for go after a while, by halves; a shortage of
-// memory takes all, and lasts until there is clearly enough again.
+// TestTrim checks that idle spares are released over time, half of them per interval, and that low
+// memory releases all of them until there is clearly enough again.
 func TestTrim(t *testing.T) {
 	p, now := clocked(t, PoolConfig{Max: 20})
 	p.pretend(8, at(0))
@@ -98,7 +98,7 @@ func TestAcquireQueues(t *testing.T) {
 	if s := p.Stats(); s.Refused != 2 || s.Expired != 1 || s.Queued != 0 || s.Leased != 0 {
 		t.Errorf("%+v", s)
 	}
-	// Those who wait when the pool is closed are told so.
+	// Requests that wait when the pool is closed get an error that says so.
 	held = get(t, p, snap)
 	go func() {
 		_, err := p.Acquire(context.Background(), Request{Snapshot: snap})

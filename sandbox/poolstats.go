@@ -2,30 +2,31 @@ package sandbox
 
 import "time"
 
-// PoolStats is a pool's state at one moment. The counts are since it was made.
+// PoolStats is a pool's state at one moment. The counters start when the pool is made.
 type PoolStats struct {
 	Leased int // sandboxes in use
 	Spare  int // sandboxes ready
-	Making int // sandboxes being made ahead
+	Making int // sandboxes being made in advance
 	Queued int // requests waiting
-	Target int // how many sandboxes should be ready
-	// MemoryShort says that spares are given up because the host is short of memory.
+	Target int // number of sandboxes that should be ready
+	// MemoryShort reports that ready sandboxes are being released because the host is short of
+	// memory.
 	MemoryShort bool
 
-	Hits      int64 // leases served by a ready one
-	Misses    int64 // leases that had to start one
-	Recycled  int64 // leases whose sandbox was kept for the next of its domain
+	Hits      int64 // leases served by a ready sandbox
+	Misses    int64 // leases that had to start a sandbox
+	Recycled  int64 // leases whose sandbox was kept for the next lease of its domain
 	Destroyed int64 // sandboxes that ended with their lease, or were found dead
-	Evicted   int64 // ready sandboxes given up for want of demand or memory
-	Doubted   int64 // sandboxes destroyed because they could not be shown to be clean
+	Evicted   int64 // ready sandboxes released for lack of demand or memory
+	Doubted   int64 // sandboxes destroyed because they could not be proved clean
 	Refused   int64 // requests that found the queue full
 	Expired   int64 // requests that gave up waiting
 
-	Waited     time.Duration // by all requests that were served, together
-	WaitedMost time.Duration // by one of them
-	Rate       float64       // requests a second, of late
-	CreateTime time.Duration // what making a sandbox takes, of late
-	LastDoubt  string        // why the last of Doubted was, for people
+	Waited     time.Duration // total of all requests that were served
+	WaitedMost time.Duration // longest wait of one of them
+	Rate       float64       // recent requests per second
+	CreateTime time.Duration // recent time to make a sandbox
+	LastDoubt  string        // reason for the most recent Doubted, for people
 }
 
 // Stats returns the pool's state.

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// drainGrace is how long output is still awaited after the process itself has
-// ended while another process holds the pipe open: enough for the last stage of
-// a shell's process substitution, too little for anyone to notice.
+// drainGrace is the time to wait for more output after the process itself has ended while another
+// process holds the pipe open: enough for the last stage of a shell's process substitution, too
+// little for anyone to notice.
 const drainGrace = 50 * time.Millisecond
 
 // Process is a running command.
@@ -35,19 +35,19 @@ type Process struct {
 	fail error
 }
 
-// spawnRequest is what a spawner needs to start a command.
+// spawnRequest holds what a spawner needs to start a command.
 type spawnRequest struct {
 	args  []string
 	dir   string // absolute, as the command sees it
 	env   []string
 	files [3]*os.File
 
-	timeout time.Duration // the command's, for who wants to keep it as well
+	timeout time.Duration // the command's timeout, for spawners that enforce it too
 	release func()        // closes the files; for a spawner that sets *kept
-	kept    *bool         // set by a spawner that goes on to use the files
+	kept    *bool         // set by a spawner that continues to use the files
 }
 
-// child is a started process, at whatever tier.
+// child is a started process at any tier.
 type child interface {
 	pid() int
 	// wait returns when the process itself has ended.
@@ -55,12 +55,11 @@ type child interface {
 	signal(syscall.Signal) error
 	// kill ends the process and all its descendants.
 	kill() error
-	// adopt takes over a pipe that a surviving descendant still writes to, or
-	// closes it.
+	// adopt takes over a pipe that a surviving descendant still writes to, or closes it.
 	adopt(*os.File)
 }
 
-// status is the end of a process.
+// status describes how a process ended.
 type status struct {
 	Code         int            `json:"code"`
 	Signal       syscall.Signal `json:"signal,omitempty"`
@@ -118,7 +117,7 @@ func (l *local) absDir(dir string) string {
 	return filepath.Join(l.ws.dir, dir)
 }
 
-// childFiles are the ends that the child gets; owned are ours to close.
+// childFiles holds the child's ends of the pipes; owned are ours to close.
 type childFiles struct {
 	stdio []*os.File
 	owned []*os.File
@@ -203,12 +202,12 @@ func (p *Process) streams() []*stream {
 
 // feed copies the caller's reader into the command.
 func (p *Process) feed(r io.Reader) {
-	// An error of either side ends the input, which is all a command can be told.
+	// An error on either side ends the input; there is no other way to report it to a command.
 	_, _ = io.Copy(onlyWriter{p.stdin}, r)
 	p.closeStdin()
 }
 
-// onlyWriter hides ReadFrom, which would splice and could not be interrupted.
+// onlyWriter hides ReadFrom, which would use splice and could not be interrupted.
 type onlyWriter struct{ io.Writer }
 
 func (p *Process) closeStdin() {
@@ -219,8 +218,8 @@ func (p *Process) closeStdin() {
 	}
 }
 
-// watch sees the command to its end: it kills on timeout and cancellation,
-// collects the rest of the output and publishes the exit.
+// watch follows the command to its end: it kills on timeout and cancellation, collects the rest of
+// the output and publishes the exit.
 func (p *Process) watch(ctx context.Context) {
 	ended := make(chan struct{})
 	var st status
@@ -257,7 +256,7 @@ func (p *Process) watch(ctx context.Context) {
 	p.publish(st, waitErr)
 }
 
-// end kills the tree, after asking it to stop if the command has a grace.
+// end kills the tree; if the command has a grace period, it first asks the command to stop.
 func (p *Process) end(ended <-chan struct{}) {
 	if p.cmd.Grace > 0 && p.child.signal(syscall.SIGTERM) == nil {
 		t := time.NewTimer(p.cmd.Grace)
@@ -268,7 +267,7 @@ func (p *Process) end(ended <-chan struct{}) {
 		}
 		t.Stop()
 	}
-	// Also after a graceful end: what the command left behind dies with it.
+	// Also after a graceful end: processes that the command left behind die with it.
 	if err := p.child.kill(); err != nil && p.fail == nil {
 		p.fail = err
 	}
@@ -294,8 +293,8 @@ func (p *Process) publish(st status, err error) {
 	close(p.done)
 }
 
-// PID is the process id as the host of this tier's process sees it: inside the
-// sandbox's PID namespace where there is one.
+// PID is the process's number as the tier sees it: inside the sandbox's PID namespace if there is
+// one, otherwise on the host.
 func (p *Process) PID() int { return p.child.pid() }
 
 // Done is closed when the command has ended and its output is complete.
@@ -330,8 +329,8 @@ func (p *Process) Signal(sig syscall.Signal) error {
 	return nil
 }
 
-// Write sends b to the standard input of a command started with Cmd.OpenStdin.
-// It blocks until the command has room for it, or has ended.
+// Write writes b to the standard input of a command started with Cmd.OpenStdin. It blocks until the
+// command has room for it or has ended.
 func (p *Process) Write(b []byte) (int, error) {
 	if !p.cmd.OpenStdin {
 		return 0, p.cmd.fail("write to", errors.New("its input is not open; set Cmd.OpenStdin"))
@@ -343,7 +342,7 @@ func (p *Process) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// CloseStdin ends the standard input of a command started with Cmd.OpenStdin.
+// CloseStdin closes the standard input of a command started with Cmd.OpenStdin.
 func (p *Process) CloseStdin() error {
 	if !p.cmd.OpenStdin {
 		return nil

@@ -51,7 +51,7 @@ func TestExecReportsHowACommandEnded(t *testing.T) {
 			{"arguments", Cmd{Args: []string{"printf", "%s|", "", "a b", "$X\n", "\xff"}}, result{Stdout: "|a b|$X\n|\xff|"}},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
-				t.Parallel() // two of them wait for a timeout that a busy host may need
+				t.Parallel() // two commands wait for a timeout that a busy host may need
 				e := mustExec(t, sb, tt.cmd)
 				got := result{e.Code, e.Signal, e.Stdout.String(), e.Stderr.String(), e.TimedOut}
 				if d := cmp.Diff(tt.want, got); d != "" {
@@ -108,15 +108,15 @@ func TestExecErrors(t *testing.T) {
 				}
 			})
 		}
-		// None of these may have harmed the sandbox.
+		// The sandbox must still work after all of these.
 		if out := sh(t, sb, "echo ok"); out != "ok\n" {
 			t.Errorf("afterwards: %q", out)
 		}
 	})
 }
 
-// A background process that holds the pipes, in whatever way it got away, must
-// not delay the result, and what was written before must be there.
+// TestReturnsWhenTheProcessExits checks that a background process that holds the pipes, however it
+// detached itself, does not delay the result, and that earlier output is complete.
 func TestReturnsWhenTheProcessExits(t *testing.T) {
 	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {
@@ -140,8 +140,8 @@ func TestReturnsWhenTheProcessExits(t *testing.T) {
 	})
 }
 
-// A server left in the background goes on being heard after its command ended:
-// its output has a reader, so that it does not die of SIGPIPE.
+// TestBackgroundProcessKeepsItsPipe checks that a server left in the background can write after its
+// command ended: its output still has a reader, so that it does not die of SIGPIPE.
 func TestBackgroundProcessKeepsItsPipe(t *testing.T) {
 	sb := open(t, Config{})
 	sh(t, sb, `(i=0; while [ $i -lt 3000 ]; do echo a line of some length to fill the pipe; i=$((i+1)); done; echo alive > /tmp/alive) & echo`)
@@ -150,7 +150,8 @@ func TestBackgroundProcessKeepsItsPipe(t *testing.T) {
 	})
 }
 
-// All that the process wrote is there, however late its reader gets to it.
+// TestOutputIsComplete checks that all output of the process is returned, however late its reader
+// reads it.
 func TestOutputIsComplete(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -198,7 +199,7 @@ func TestTimeoutKillsTheTree(t *testing.T) {
 	})
 }
 
-// Killing one command leaves the others of the sandbox alone.
+// TestKillIsOfOneCommand checks that killing one command leaves the sandbox's other commands alone.
 func TestKillIsOfOneCommand(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -263,8 +264,8 @@ func TestCloseEndsEverything(t *testing.T) {
 	})
 }
 
-// Cancellation at any moment, from before the start to after the end, leaves no
-// process.
+// TestCancelAtRandomPoints checks that cancellation at any moment, from before the start to after
+// the end, leaves no process.
 func TestCancelAtRandomPoints(t *testing.T) {
 	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {
@@ -346,7 +347,7 @@ func TestInputAndSignals(t *testing.T) {
 	})
 }
 
-// A file is handed over as it is, and stays the caller's.
+// TestFileAsInput checks that a file is passed as it is, and remains the caller's.
 func TestFileAsInput(t *testing.T) {
 	tiers(t, func(t *testing.T, cfg Config) {
 		sb := open(t, cfg)

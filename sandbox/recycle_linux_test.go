@@ -31,7 +31,7 @@ func acquire(t testing.TB, p *Pool, r Request) *lease {
 	return sb.(*lease)
 }
 
-// recyclable is a pool whose sandboxes can be used again, or the test is skipped.
+// recyclable returns a pool whose sandboxes can be reused, or skips the test.
 func recyclable(t testing.TB, cfg PoolConfig) *Pool {
 	t.Helper()
 	p := newPool(t, cfg)
@@ -49,7 +49,7 @@ func recyclable(t testing.TB, cfg PoolConfig) *Pool {
 	return p
 }
 
-// A sandbox that is used again has nothing of its former lease.
+// TestRecycledSandboxIsClean checks that a reused sandbox keeps nothing of its former lease.
 func TestRecycledSandboxIsClean(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -111,7 +111,8 @@ func TestRecycledSandboxIsClean(t *testing.T) {
 	}
 }
 
-// What a lease did to things that outlive its processes costs the sandbox.
+// TestDoubtDestroys checks that a sandbox is destroyed if a lease changed things that outlive its
+// processes.
 func TestDoubtDestroys(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -183,8 +184,8 @@ func init() {
 	}
 }
 
-// A sandbox goes to nobody outside its domain, and to nobody at all after so many
-// uses.
+// TestDomainsAndUses checks that a sandbox is never used outside its domain, and is not reused
+// after MaxUses leases.
 func TestDomainsAndUses(t *testing.T) {
 	t.Parallel()
 	p := recyclable(t, PoolConfig{MaxUses: 3})
@@ -209,7 +210,7 @@ func TestDomainsAndUses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(seen) != 4 { // a twice
+	if len(seen) != 4 { // a has two of them
 		t.Errorf("%d sandboxes, want 4", len(seen))
 	}
 }
@@ -236,7 +237,8 @@ func TestAttachOddNames(t *testing.T) {
 	}
 }
 
-// A command that is being started while its lease is closed never runs in the next.
+// TestNoCommandCrossesLeases checks that a command that is being started while its lease is closed
+// never runs in the next lease.
 func TestNoCommandCrossesLeases(t *testing.T) {
 	t.Parallel()
 	p := recyclable(t, PoolConfig{})
@@ -263,7 +265,7 @@ func TestNoCommandCrossesLeases(t *testing.T) {
 	}
 }
 
-// The end of a held lease comes in the middle of its command.
+// TestHoldEndsTheLease checks that a lease ends after Hold, even while a command runs.
 func TestHoldEndsTheLease(t *testing.T) {
 	p := recyclable(t, PoolConfig{})
 	l := acquire(t, p, Request{Snapshot: SnapshotDir(t.TempDir()), Domain: "probe", Hold: 100 * time.Millisecond})
@@ -278,7 +280,8 @@ func TestHoldEndsTheLease(t *testing.T) {
 	}
 }
 
-// Sandboxes end with a broker that is killed; the next ones have another.
+// TestBrokerDeath checks that sandboxes end with a broker that is killed, and that the next ones
+// get another broker.
 func TestBrokerDeath(t *testing.T) {
 	dir := t.TempDir()
 	sb := open(t, Config{Dir: dir})
@@ -307,12 +310,12 @@ func TestBrokerDeath(t *testing.T) {
 	}
 }
 
-// A killed host leaves neither processes nor files, nor does it with its broker
-// killed beside it once another host comes.
+// TestKilledHostLeavesNothing checks that a killed host leaves neither processes nor files. If its
+// broker is killed too, the next host removes them.
 func TestKilledHostLeavesNothing(t *testing.T) {
 	for _, both := range []bool{false, true} {
 		t.Run(fmt.Sprintf("broker too %v", both), func(t *testing.T) {
-			open(t, Config{}) // skips where the tier cannot be had
+			open(t, Config{}) // skips if the tier is not available
 			kept, n := t.TempDir(), uniqueSleep()
 			host := exec.Command(self(t), kept, t.TempDir(), n)
 			host.Env = append(os.Environ(), helperEnv+"=pool-host")
@@ -385,7 +388,8 @@ func init() {
 	}
 }
 
-// The same works for an ordinary user, whose broker has namespaces of its own.
+// TestRecycleAsOrdinaryUser checks that recycling also works for an ordinary user, whose broker has
+// namespaces of its own.
 func TestRecycleAsOrdinaryUser(t *testing.T) {
 	t.Parallel()
 	base, err := os.MkdirTemp("", "luthier-user-")

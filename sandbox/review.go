@@ -10,7 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
-// Severity says what Export does with a finding: [Notice] or [Refuse]. Its text is the name in
+// Severity decides what Export does with a finding: [Notice] or [Refuse]. Its text is the name in
 // lower case.
 type Severity = review.Severity
 
@@ -22,38 +22,37 @@ const (
 	Refuse = review.Refuse
 )
 
-// Rule names what a finding is about; it is a string such as "git-hook".
+// Rule identifies the kind of a finding; it is a string such as "git-hook".
 type Rule = review.Rule
 
 // The rules of a review.
 const (
-	RuleGitHook       = review.RuleGitHook       // "git-hook": a program git runs by itself
-	RuleGitConfig     = review.RuleGitConfig     // "git-config": a setting by which git runs programs or looks elsewhere
+	RuleGitHook       = review.RuleGitHook       // "git-hook": a program that git runs by itself
+	RuleGitConfig     = review.RuleGitConfig     // "git-config": a setting that makes git run programs or look elsewhere
 	RuleGitState      = review.RuleGitState      // "git-state": other files of a git directory
 	RuleGitLink       = review.RuleGitLink       // "git-link": a .git that leads to another directory
-	RuleGitBare       = review.RuleGitBare       // "git-bare": a directory that git takes for a repository
-	RuleGitAttributes = review.RuleGitAttributes // "git-attributes": files that git passes through programs
-	RuleGitModules    = review.RuleGitModules    // "git-modules": where submodules come from
-	RuleGitDisguise   = review.RuleGitDisguise   // "git-disguise": a name that some system takes for .git
-	RuleEditor        = review.RuleEditor        // "editor": settings by which editors run programs
+	RuleGitBare       = review.RuleGitBare       // "git-bare": a directory that git treats as a repository
+	RuleGitAttributes = review.RuleGitAttributes // "git-attributes": files that git processes by running programs
+	RuleGitModules    = review.RuleGitModules    // "git-modules": the sources of submodules
+	RuleGitDisguise   = review.RuleGitDisguise   // "git-disguise": a name that some systems treat as .git
+	RuleEditor        = review.RuleEditor        // "editor": settings that make editors run programs
 	RuleAgent         = review.RuleAgent         // "agent": settings and instructions of coding agents
-	RuleShell         = review.RuleShell         // "shell-startup": what shells run when they start or enter a directory
-	RuleUser          = review.RuleUser          // "user-config": what belongs in a home directory
-	RuleInstall       = review.RuleInstall       // "install-script": what package managers run
-	RuleContinuous    = review.RuleContinuous    // "ci": what a build service runs
+	RuleShell         = review.RuleShell         // "shell-startup": files that shells run when they start or enter a directory
+	RuleUser          = review.RuleUser          // "user-config": files that belong in a home directory
+	RuleInstall       = review.RuleInstall       // "install-script": scripts that package managers run
+	RuleContinuous    = review.RuleContinuous    // "ci": configuration that a CI service runs
 	RuleSetID         = review.RuleSetID         // "setuid": setuid or setgid bits
 	RuleSpecial       = review.RuleSpecial       // "special-file": device, pipe or socket
 	RuleLinkEscape    = review.RuleLinkEscape    // "symlink-escape": a symbolic link that leaves the tree
 	RuleLinkGit       = review.RuleLinkGit       // "symlink-git": a symbolic link into a git directory
 	RuleHardLink      = review.RuleHardLink      // "hard-link": a file with several names
-	RuleNameCollision = review.RuleNameCollision // "name-collision": names that are one on other systems
-	RuleNameOdd       = review.RuleNameOdd       // "name-odd": names that mislead or that other systems cannot have
-	RuleUnreadable    = review.RuleUnreadable    // "unreadable": what could not be looked at
-	RuleLarge         = review.RuleLarge         // "large-file": a file of more than 4 GiB, on the disk or only in name
+	RuleNameCollision = review.RuleNameCollision // "name-collision": names that are the same on other systems
+	RuleNameOdd       = review.RuleNameOdd       // "name-odd": names that mislead or are not allowed on other systems
+	RuleUnreadable    = review.RuleUnreadable    // "unreadable": paths that could not be examined
+	RuleLarge         = review.RuleLarge         // "large-file": a file of more than 4 GiB, even if it is sparse
 )
 
-// Finding is one thing in a change that the host may execute later, or that may
-// mislead it.
+// Finding is one thing in the changes that the host may execute later, or that may mislead it.
 type Finding struct {
 	Path     string   `json:"path"` // relative to the workspace, with forward slashes
 	Rule     Rule     `json:"rule"`
@@ -61,16 +60,16 @@ type Finding struct {
 	Why      string   `json:"why"`
 }
 
-// String is one line for people, safe to print whatever the path holds.
+// String returns one line for people, safe to print whatever the path contains.
 func (f Finding) String() string { return review.Finding(f).String() }
 
-// Review is what a change holds, and what in it deserves attention.
+// Review lists changes, and what in them deserves attention.
 type Review struct {
 	Changes  []Change
 	Findings []Finding
 }
 
-// Refused are the findings that stop an export unless they are allowed.
+// Refused returns the findings that stop an export unless they are allowed.
 func (r *Review) Refused() []Finding {
 	var out []Finding
 	for _, f := range r.Findings {
@@ -81,13 +80,12 @@ func (r *Review) Refused() []Finding {
 	return out
 }
 
-// Reviewer is implemented by sandboxes that can look through what commands left
-// for things that the host would execute later.
+// Reviewer is implemented by sandboxes that can check what commands left for things that the host
+// would execute later.
 type Reviewer interface {
-	// Review lists the change since the snapshot with its findings. For a
-	// workspace in place it looks through the whole tree and lists the findings
-	// about files that were touched since the sandbox was opened, which commands
-	// or someone else may have done; there are no Changes then.
+	// Review lists the changes since the snapshot with their findings. For a workspace in place it
+	// checks the whole tree and lists the findings about files that were touched since the sandbox
+	// was opened, by commands or by somebody else; Changes is then empty.
 	Review(ctx context.Context) (*Review, error)
 }
 
@@ -115,7 +113,7 @@ func (l *local) ReviewSince(ctx context.Context, since Point) (*Review, error) {
 	return r, nil
 }
 
-// original is the workspace's path as the host knows it.
+// original returns the workspace's path on the host.
 func (ws *workspace) original() string {
 	if ws.origin != "" {
 		return ws.origin
@@ -123,7 +121,7 @@ func (ws *workspace) original() string {
 	return ws.dir
 }
 
-// reviewOf lists a change with its findings.
+// reviewOf lists changes with their findings.
 func reviewOf(ctx context.Context, c *tree.Comparison, dir string) (*Review, error) {
 	found, err := review.Find(ctx, c, dir)
 	if err != nil {
@@ -136,14 +134,14 @@ func reviewOf(ctx context.Context, c *tree.Comparison, dir string) (*Review, err
 	return r, nil
 }
 
-// clockSlack is how far a file system's times may lie behind the clock: the kernel
-// takes them from its last tick.
+// clockSlack is the time by which a file system's times may lag behind the clock: the kernel takes
+// them from its last tick.
 const clockSlack = 100 * time.Millisecond
 
-// errElsewhere means that the workspace's path is not one of this host.
+// errElsewhere means that the workspace's path is not on this host.
 var errElsewhere = errors.New("the workspace is not on this host")
 
-// reviewInPlace looks at what was touched since the sandbox was opened.
+// reviewInPlace reviews what was touched since the sandbox was opened.
 func (l *local) reviewInPlace(ctx context.Context) (*Review, error) {
 	if l.once.closed() {
 		return nil, ErrClosed

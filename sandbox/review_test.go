@@ -30,7 +30,8 @@ func reviewed(t testing.TB, sb Sandbox) *Review {
 	return r
 }
 
-// hostLater makes, in a shell, one of everything that the host would execute later.
+// hostLater is a shell script that makes one of each kind of file that the host would execute
+// later.
 const hostLater = `set -e
 mkdir -p .git/hooks .git/objects/ab .git/info .git/modules/m/hooks sub/bare/objects sub/bare/refs .vscode .idea .claude .cursor .devcontainer .husky deep/.git plain .config/fish
 echo x > .git/hooks/pre-commit; echo x > .git/hooks/pre-push.sample
@@ -79,7 +80,7 @@ func TestReviewFindsWhatTheHostWouldExecute(t *testing.T) {
 				".github/workflows/ci.yml ci": Notice,
 				".git name-collision":         Notice, ".GIT name-collision": Notice, ".git  name-collision": Notice, ".g\u200cit name-collision": Notice,
 			}
-			if tier == TierNamespaces { // there the path inside is the one outside
+			if tier == TierNamespaces { // there the path inside equals the path outside
 				want["abs symlink-escape"] = Notice
 			} else {
 				want["abs symlink-escape"] = Refuse
@@ -107,7 +108,7 @@ func TestReviewSeesSetuid(t *testing.T) {
 	if d := cmp.Diff(want, found(reviewed(t, sb))); d != "" {
 		t.Error(d)
 	}
-	// Allowed, it comes out without the bit.
+	// If it is allowed, the file is exported without the bit.
 	if _, err := sb.(Exporter).Export(t.Context(), ExportOptions{Allow: func(f Finding) bool { return f.Rule == RuleSetID }}); err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +122,8 @@ func withDir(cfg Config, dir string) Config {
 	return cfg
 }
 
-// What was so before is not a finding: only changes are.
+// TestReviewIsOfChangesOnly checks that a problem that existed before the sandbox is not a finding:
+// only changes are.
 func TestReviewIsOfChangesOnly(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, ".git/config", "[core]\n\tfsmonitor = tool\n")
@@ -145,7 +147,8 @@ func TestReviewIsOfChangesOnly(t *testing.T) {
 func TestReviewInPlace(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, ".vscode/old.json", "{}")
-	// Times before the sandbox, beyond the clock's slack: a rename would do on any system.
+	// Start the sandbox's time later than the old file's by more than the clock's slack. A rename
+	// of the file would do as well, on any system.
 	old := open(t, Config{Dir: dir, Floor: TierNone, Ceiling: TierNone})
 	l := old.(*local)
 	l.ws.opened = l.ws.opened.Add(2 * clockSlack)

@@ -15,9 +15,9 @@ import (
 // concurrently; commands of one sandbox see each other's files, processes and
 // loopback servers.
 type Sandbox interface {
-	// Exec runs a command to its end. A command that ran is not an error,
-	// whatever its status; the error says why it could not be run, or that ctx
-	// ended, and in the latter case the Exit is returned beside it.
+	// Exec runs a command to its end. A command that ran is not an error, whatever its status. The
+	// error reports why the command could not be run, or that ctx ended; in the latter case Exec
+	// returns the Exit too.
 	Exec(ctx context.Context, cmd Cmd) (*Exit, error)
 	// Start starts a command and returns while it runs. The command is killed
 	// with its whole tree when ctx ends.
@@ -31,18 +31,18 @@ type Sandbox interface {
 	Close() error
 }
 
-// Differ is implemented by sandboxes that can tell what changed in the
-// workspace since its snapshot.
+// Differ is implemented by sandboxes that can list what changed in the workspace since its
+// snapshot.
 type Differ interface {
-	// Changes lists changed paths in lexical order. It is an error for a
-	// workspace in place, of which no earlier state is known.
+	// Changes lists changed paths in lexical order. It fails for a workspace in place, whose
+	// earlier state is unknown.
 	Changes(ctx context.Context) ([]Change, error)
 }
 
 // Errors that callers may test for with errors.Is.
 var (
-	// ErrInit means the host did not call Init first in main, so no isolating
-	// tier can be had.
+	// ErrInit means the host did not call Init first in main, so that no isolating tier is
+	// available.
 	ErrInit = errors.New("the program does not call sandbox.Init() first in main (in tests: in TestMain)")
 	// ErrFloor means that no tier at or above Config.Floor works on this host.
 	ErrFloor = errors.New("no isolation of the required tier on this host")
@@ -53,12 +53,11 @@ var (
 	ErrInPlace = errors.New("workspace is in place, no snapshot to compare with")
 )
 
-// Local opens a workspace on this machine, isolated as far as the host can.
+// Local opens a workspace on this machine, isolated as well as the host allows.
 //
-// The tiers are tried from Config.Ceiling down to Config.Floor by really
-// starting each; the first that works is used. Local fails with [ErrFloor],
-// naming the cause for every tier tried, when none does. The sandbox must be
-// closed; ctx bounds only the start.
+// The tiers are tried from Config.Ceiling down to Config.Floor by actually starting each; the first
+// that works is used. If none works, Local fails with [ErrFloor], with the reason for every tier
+// tried. The sandbox must be closed; ctx bounds only the start.
 func Local(ctx context.Context, cfg Config) (Sandbox, error) {
 	cfg, err := cfg.normalize()
 	if err != nil {
@@ -80,19 +79,19 @@ func Local(ctx context.Context, cfg Config) (Sandbox, error) {
 type spawner interface {
 	// spawn starts the command; files are its standard input, output and error.
 	spawn(ctx context.Context, req spawnRequest) (child, error)
-	// alive reports whether commands can be started still.
+	// alive reports whether commands can still be started.
 	alive() bool
 	io.Closer
 }
 
-// local is the Sandbox of every tier on this machine.
+// local implements Sandbox for every tier on this machine.
 type local struct {
 	ws   *workspace
 	env  []string
 	iso  Isolation
 	run  spawner
 	once closeOnce
-	cfg  Config // as it was opened with
+	cfg  Config // the configuration it was opened with
 
 	asked approvals
 
@@ -134,12 +133,12 @@ func (l *local) Start(ctx context.Context, cmd Cmd) (*Process, error) {
 func (l *local) Close() error {
 	return l.once.do(func() error {
 		l.killAll()
-		// Without the gate at first: a start that hangs ends only by this.
+		// First without the gate: a start that hangs ends only this way.
 		run := l.spawner()
 		err := run.Close()
 		l.gate.Lock()
 		defer l.gate.Unlock()
-		if now := l.spawner(); now != run { // a fork was under way
+		if now := l.spawner(); now != run { // a fork was in progress
 			err = now.Close()
 		}
 		return errors.Join(err, l.ws.remove())
@@ -148,14 +147,14 @@ func (l *local) Close() error {
 
 func (l *local) alive() bool { return !l.once.closed() && l.spawner().alive() }
 
-// spawner is what starts commands now; a fork replaces it.
+// spawner returns the current spawner of commands; a fork replaces it.
 func (l *local) spawner() spawner {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.run
 }
 
-// enter counts p among the commands that Close ends; it fails once Close began.
+// enter adds p to the commands that Close ends; it fails once Close has begun.
 func (l *local) enter(p *Process) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,22 +10,22 @@ import (
 // SnapshotCommit; equal snapshots compare equal with ==.
 type Snapshot struct {
 	dir string
-	rev string // empty for the directory as it is
+	rev string // empty for the current state of the directory
 }
 
-// SnapshotDir is a directory as it is when the sandbox opens. Where the host can
-// mount an overlay the directory is not copied, so it should not be changed
-// while sandboxes over it are open: such changes may or may not show inside.
+// SnapshotDir returns the state of a directory when the sandbox opens. If the host can mount an
+// overlay, the directory is not copied, so it should not be changed while sandboxes over it are
+// open: such changes may or may not be visible inside.
 func SnapshotDir(dir string) Snapshot { return Snapshot{dir: dir} }
 
-// SnapshotCommit is the tree of a commit, named as git rev-parse would take it,
-// of the git repository that holds dir. The workspace has no .git directory;
-// submodules are empty directories.
+// SnapshotCommit returns the tree of a commit of the git repository that contains dir. rev names
+// the commit as for git rev-parse. The workspace has no .git directory; submodules are empty
+// directories.
 func SnapshotCommit(dir, rev string) Snapshot { return Snapshot{dir: dir, rev: rev} }
 
 func (s Snapshot) isZero() bool { return s == Snapshot{} }
 
-// String names the snapshot for messages, such as "/repo@HEAD".
+// String returns the snapshot's name for messages, such as "/repo@HEAD".
 func (s Snapshot) String() string {
 	if s.rev == "" {
 		return s.dir

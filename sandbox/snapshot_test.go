@@ -57,14 +57,15 @@ func TestSnapshotIsNeverChanged(t *testing.T) {
 		if d := cmp.Diff(want, got); d != "" {
 			t.Error(d)
 		}
-		// The next sandbox starts afresh.
+		// The next sandbox starts from the snapshot again.
 		if again := open(t, cfg); sh(t, again, "cat edit") != "old" {
 			t.Error("changes of one sandbox show in another")
 		}
 	})
 }
 
-// Commands of one sandbox see each other's changes, also at the same time.
+// TestWorkspaceIsShared checks that commands of one sandbox see each other's changes, even when
+// they run at the same time.
 func TestWorkspaceIsShared(t *testing.T) {
 	tiers(t, func(t *testing.T, cfg Config) {
 		dir := t.TempDir()
@@ -164,12 +165,12 @@ func TestCommitSnapshot(t *testing.T) {
 	}
 }
 
-// Names that break option strings, shells and parsers.
+// TestOddNames uses names that break option strings, shells and parsers.
 func TestOddNames(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {
-		// By default every name is tried at some tier.
+		// By default every name is tried at only one of the tiers.
 		step := tier.Pick(3, 2, 1)
 		for i, name := range []string{"with space", "colon:comma,equals=", "new\nline", `back\slash "quote'`, "\xff\xfe not utf-8", "-dash", "ünïcödé", "%s%n", "$HOME"} {
 			if (i+int(cfg.Ceiling))%step != 0 {

@@ -8,39 +8,39 @@ import (
 	"strings"
 )
 
-// spec is what a supervisor needs to know to wall itself in. It is the first
-// frame on the control socket.
+// spec describes the isolation that a supervisor must set up. It is the first frame on the control
+// socket.
 type spec struct {
-	ID       string // tells this sandbox's processes from those of others
+	ID       string // distinguishes this sandbox's processes from those of others
 	Tier     Tier
-	Root     bool // build an own root from Mounts
+	Root     bool // build a new root from Mounts
 	Mounts   []mount
-	Later    bool // a workspace comes later
+	Later    bool // a workspace will be attached later
 	Hostname string
 	Landlock *rules
-	Sockets  socketRule // those that seccomp lets through
-	HostNet  bool       // no network namespace: seccomp and Landlock stand in for it
-	Watch    int64      // the memory of all that the supervisor must watch itself, or 0
-	Trace    bool       // refused writes are evidence too
-	Notify   int        // the seccomp listener; known to the serving stage only
+	Sockets  socketRule // the sockets that seccomp allows
+	HostNet  bool       // no network namespace: seccomp and Landlock replace it
+	Watch    int64      // the limit of total memory that the supervisor itself must enforce, or 0
+	Trace    bool       // also report refused writes
+	Notify   int        // the seccomp listener; known only to the stage that serves
 	Limits   Limits
 	Host     hostView
 }
 
-// hostView is what the host looks like to itself, to compare with.
+// hostView is the host's view of its own namespaces, for comparison.
 type hostView struct {
 	Namespaces map[string]string // name → identity
 	UID        int
 }
 
-// mount is one thing to put into the new root.
+// mount is one entry of the new root.
 type mount struct {
 	Kind     string
 	Target   string
-	Source   string // bind: host path, unless FD is open; symlink: target; text: what the file says
-	FD       int    // bind, overlay: detached mount made by the host
+	Source   string // bind: host path, unless FD is open; symlink: target; text: content of the file
+	FD       int    // bind, overlay: a detached mount made by the host
 	UpperFD  int
-	Upper    string   // overlay: host directory with upper and work
+	Upper    string   // overlay: host directory that contains upper and work
 	Below    []string // overlay: read-only layers between upper and source, newest first
 	BelowFDs []int    // or open mounts of them
 	ReadOnly bool
@@ -48,8 +48,8 @@ type mount struct {
 	Device   bool
 	Size     int64 // tmpfs, in bytes
 	Optional bool
-	Key      string // overlay: what was retained under it serves as well, see mountOrder.Retain
-	Pinned   bool   // bind: the source is in a directory that commands write, so its last name is not followed
+	Key      string // overlay: a mount retained under the same key can be used instead, see mountOrder.Retain
+	Pinned   bool   // bind: the source is in a directory that commands write, so a final symbolic link is not followed
 }
 
 // The kinds of mount.
@@ -63,11 +63,11 @@ const (
 	mountText    = "text" // a read-only file made for this sandbox
 )
 
-// marker is the beginning of an environment entry that every command has.
+// marker returns the beginning of an environment entry that every command has.
 func (s *spec) marker() string { return markerEnv + "=" + s.ID + "." }
 
-// check refuses a spec that no host of this version writes; it guards the
-// supervisor against a program that runs itself with the stage's arguments.
+// check rejects a spec that no host of this version writes; it guards the supervisor against a
+// program that runs itself with the stage's arguments.
 func (s *spec) check() error {
 	if !s.Tier.valid() || s.Tier == TierNone {
 		return fmt.Errorf("spec: tier %d", s.Tier)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// maxPipe bounds what is read after the process has ended: the largest pipe an
-// ordinary user can have. All that the process itself wrote fits in it.
+// maxPipe bounds what is read after the process has ended: the capacity of the largest pipe that an
+// ordinary user can have. Everything that the process itself wrote fits in it.
 const maxPipe = 1 << 20
 
 var bufferPool = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
@@ -60,9 +60,9 @@ func (s *stream) take(p []byte) {
 	}
 }
 
-// rest takes what is in the pipe now, without waiting for more. A deadline may
-// have passed before a busy host let us read, so this is what makes the output
-// of an ended process complete.
+// rest reads what is in the pipe now, without waiting for more. On a busy host a deadline may pass
+// before this process gets to read, so only rest ensures that the output of an ended process is
+// complete.
 func (s *stream) rest(buf []byte) {
 	if s.r.SetReadDeadline(time.Time{}) != nil {
 		return
@@ -81,8 +81,8 @@ func (s *stream) rest(buf []byte) {
 // hurry is called when the process has ended: it bounds the wait for the rest.
 func (s *stream) hurry() { s.bounded = s.r.SetReadDeadline(time.Now().Add(drainGrace)) == nil }
 
-// finish returns with the reader gone; a pipe that another process still holds
-// is given to adopt.
+// finish returns once the reader has ended; it passes a pipe that another process still holds to
+// adopt.
 func (s *stream) finish(adopt func(*os.File)) {
 	if !s.bounded {
 		s.finishBlocking()
@@ -96,7 +96,7 @@ func (s *stream) finish(adopt func(*os.File)) {
 	adopt(s.r)
 }
 
-// finishBlocking serves hosts whose pipes know no deadline.
+// finishBlocking is finish for hosts whose pipes have no deadlines.
 func (s *stream) finishBlocking() {
 	t := time.NewTimer(10 * drainGrace)
 	defer t.Stop()
@@ -104,7 +104,7 @@ func (s *stream) finishBlocking() {
 	case <-s.done:
 		s.r.Close()
 	case <-t.C:
-		// Closing may itself wait for the read, which is why it must not be here.
+		// Closing may itself wait for the read, so it is done in another goroutine.
 		go s.r.Close()
 	}
 }

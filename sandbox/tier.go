@@ -10,26 +10,24 @@ import (
 // Tier is a kind of isolation; a greater tier is stronger.
 type Tier int
 
-// The tiers. Zero stands for the default where a Tier is asked for.
+// The tiers. Where a Tier is requested, zero stands for the default.
 const (
-	// TierNone is a plain process: nothing but a scrubbed environment and
-	// process-tree control.
+	// TierNone is a plain process: only a scrubbed environment and process-tree control.
 	TierNone Tier = 10
-	// TierLandlock confines file access by Landlock and system calls by seccomp;
-	// processes and names of the host stay visible, no network can be opened.
+	// TierLandlock restricts file access by Landlock and system calls by seccomp; processes and
+	// names of the host stay visible, no network connection can be opened.
 	TierLandlock Tier = 20
-	// TierSeatbelt is macOS's sandbox-exec with a generated profile: files and
-	// network by rule; processes and names of the host stay visible.
+	// TierSeatbelt is macOS's sandbox-exec with a generated profile: file and network access by
+	// rule; processes and names of the host stay visible.
 	TierSeatbelt Tier = 25
-	// TierBubblewrap is the system's bwrap: namespaces where only an installed
-	// helper may create them (AppArmor-restricted hosts).
+	// TierBubblewrap is the system's bwrap: namespaces on hosts where only an installed helper may
+	// create them (restricted by AppArmor).
 	TierBubblewrap Tier = 30
-	// TierHostNet is TierNamespaces on hosts that give no network namespace. No
-	// network can be opened, loopback included; Unix sockets work where Landlock
-	// keeps them inside.
+	// TierHostNet is TierNamespaces on hosts that allow no network namespace. No network connection
+	// can be opened, not even to loopback; Unix sockets work if Landlock confines them.
 	TierHostNet Tier = 35
-	// TierNamespaces is the full set: user, mount, PID, network, IPC, UTS and
-	// cgroup namespaces with an own root, seccomp and no privileges.
+	// TierNamespaces is the full set: user, mount, PID, network, IPC, UTS and cgroup namespaces
+	// with a new root, seccomp and no privileges.
 	TierNamespaces Tier = 40
 )
 
@@ -63,28 +61,28 @@ func (t Tier) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 // UnmarshalText reads a tier's name.
 func (t *Tier) UnmarshalText(b []byte) (err error) { *t, err = ParseTier(string(b)); return err }
 
-// Isolation is what is really enforced on a command, as observed from inside.
+// Isolation reports what is really enforced on a command, as observed from inside.
 type Isolation struct {
 	// Tier is the tier that was reached.
 	Tier Tier `json:"tier"`
-	// Walls lists every wall in a fixed order, standing or not.
+	// Walls lists every wall in a fixed order, enforced or not.
 	Walls []Wall `json:"walls"`
-	// Limits says of each resource limit by what it is kept, or that it is not.
+	// Limits lists each resource limit with the means that enforces it, or that it is not enforced.
 	Limits []Limit `json:"limits,omitempty"`
-	// Missing says in words what this sandbox does not protect against.
+	// Missing describes what this sandbox does not protect against.
 	Missing []string `json:"missing,omitempty"`
-	// Tried are the higher tiers that did not work, and why.
+	// Tried lists the higher tiers that did not work, and why.
 	Tried []Attempt `json:"tried,omitempty"`
 }
 
 // Names of the walls, in the order in which Isolation lists them.
 const (
-	WallFilesystem  = "filesystem"  // reads and writes confined to what was granted
-	WallNetwork     = "network"     // no address but loopback can be reached
+	WallFilesystem  = "filesystem"  // reads and writes restricted to granted paths
+	WallNetwork     = "network"     // only loopback addresses can be reached
 	WallProcesses   = "processes"   // host processes can be neither seen nor signalled
-	WallIPC         = "ipc"         // System V and POSIX IPC of the host out of reach
+	WallIPC         = "ipc"         // System V and POSIX IPC of the host unreachable
 	WallIdentity    = "identity"    // not the host's privileged user
-	WallPrivileges  = "privileges"  // no capabilities, none to be gained by exec
+	WallPrivileges  = "privileges"  // no capabilities, and none can be gained by exec
 	WallSyscalls    = "syscalls"    // seccomp filter in force
 	WallEnvironment = "environment" // host variables withheld
 	WallLimits      = "limits"      // resource limits in force
@@ -93,29 +91,29 @@ const (
 var wallOrder = []string{WallFilesystem, WallNetwork, WallProcesses, WallIPC, WallIdentity,
 	WallPrivileges, WallSyscalls, WallEnvironment, WallLimits}
 
-// Wall is one thing kept apart.
+// Wall is one barrier between commands and the host.
 type Wall struct {
 	Name     string `json:"name"`
 	Enforced bool   `json:"enforced"`
-	Detail   string `json:"detail"` // by what, or why not
+	Detail   string `json:"detail"` // how it is enforced, or why not
 }
 
 // Limit is one resource limit.
 type Limit struct {
 	Name     string  `json:"name"`
-	Value    float64 `json:"value,omitempty"` // bytes or a count; zero is none
+	Value    float64 `json:"value,omitempty"` // bytes or a count; zero means none
 	Enforced bool    `json:"enforced"`
-	By       string  `json:"by"` // by what, or why not
+	By       string  `json:"by"` // how it is enforced, or why not
 }
 
-// Attempt is a tier that was tried in vain.
+// Attempt is a tier that was tried and did not work.
 type Attempt struct {
 	Tier  Tier   `json:"tier"`
 	Cause string `json:"cause"`
 }
 
-// Wall returns the wall of that name; a name unknown to this version is a wall
-// that does not stand.
+// Wall returns the wall of that name. For a name unknown to this version it returns a wall that is
+// not enforced.
 func (i Isolation) Wall(name string) Wall {
 	for _, w := range i.Walls {
 		if w.Name == name {
@@ -125,7 +123,7 @@ func (i Isolation) Wall(name string) Wall {
 	return Wall{Name: name, Detail: "unknown"}
 }
 
-// String is a report for people, one wall a line.
+// String returns a report for people, one wall a line.
 func (i Isolation) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "tier %v\n", i.Tier)
@@ -159,7 +157,7 @@ func (i Isolation) clone() Isolation {
 	return i
 }
 
-// newIsolation lists every wall in order; those not given do not stand.
+// newIsolation lists every wall in order; those not given are not enforced.
 func newIsolation(tier Tier, walls ...Wall) Isolation {
 	iso := Isolation{Tier: tier, Walls: make([]Wall, len(wallOrder))}
 	for i, name := range wallOrder {

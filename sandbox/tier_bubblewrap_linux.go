@@ -10,11 +10,11 @@ import (
 	"syscall"
 )
 
-// insideExe is where the supervisor's program is under bubblewrap.
+// insideExe is the path of the supervisor's program under bubblewrap.
 const insideExe = "/run/luthier-sandbox"
 
-// startBubblewrap opens the workspace at TierBubblewrap: the system's bwrap makes
-// the namespaces, our supervisor inside does the rest.
+// startBubblewrap opens the workspace at TierBubblewrap: the system's bwrap makes the namespaces,
+// and our supervisor inside does the rest.
 func startBubblewrap(ctx context.Context, cfg *Config, ws *workspace) (*local, error) {
 	if !hooked.Load() {
 		return nil, ErrInit
@@ -60,8 +60,8 @@ func startBubblewrap(ctx context.Context, cfg *Config, ws *workspace) (*local, e
 	return newLocal(ws, p.env, b.isolation(sp, f, id, cfg, ws), run), nil
 }
 
-// bwrapMounts says a plan in bubblewrap's options. It brings its own /dev, and
-// has no overlays everywhere: a cache becomes a private, empty directory.
+// bwrapMounts translates mounts into bubblewrap's options. Bubblewrap makes /dev itself. Since not
+// every version supports overlays, a cache becomes a private, empty directory.
 func bwrapMounts(mounts []mount) []string {
 	var args []string
 	for _, m := range mounts {

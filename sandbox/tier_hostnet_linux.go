@@ -5,9 +5,9 @@ import (
 	"errors"
 )
 
-// startHostNet opens the workspace at TierHostNet. Mounts keep the host's Unix
-// sockets out of reach as files; what is left are those with abstract names,
-// which belong to the network namespace and so are the host's.
+// startHostNet opens the workspace at TierHostNet. Mounts hide the host's Unix sockets that are
+// files. Those with abstract names remain: they belong to the network namespace, which is the
+// host's.
 func startHostNet(ctx context.Context, cfg *Config, ws *workspace) (*local, error) {
 	if !hasFilter {
 		return nil, errors.New("no seccomp filter is written for this architecture, so the network would be open")
@@ -20,8 +20,7 @@ func startHostNet(ctx context.Context, cfg *Config, ws *workspace) (*local, erro
 	return startNamespaces(ctx, &other, ws)
 }
 
-// shareNetwork puts seccomp, and Landlock where it can, in the place of the
-// network namespace.
+// shareNetwork makes seccomp and, where possible, Landlock replace the network namespace.
 func (s *spec) shareNetwork() {
 	s.Tier, s.HostNet, s.Sockets = TierHostNet, true, socketsNone
 	if landlockVersion() >= landlockScopes {
@@ -29,5 +28,5 @@ func (s *spec) shareNetwork() {
 	}
 }
 
-// landlockScopes is the version that confines abstract Unix sockets.
+// landlockScopes is the Landlock version from which abstract Unix sockets can be confined.
 const landlockScopes = 6

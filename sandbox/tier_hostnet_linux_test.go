@@ -17,9 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where no network namespace can be had, the next tier is taken if it is allowed,
-// and nothing of the host's network is reached from it. The host of the test is a
-// user namespace in which the kernel grants none.
+// TestWithoutNetworkNamespace checks that without a network namespace the next tier is used if it
+// is allowed, and that nothing of the host's network is reachable from it. The test's host runs in
+// a user namespace in which the kernel allows none.
 func TestWithoutNetworkNamespace(t *testing.T) {
 	t.Parallel()
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")

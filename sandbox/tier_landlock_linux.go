@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rules are what Landlock grants (see the kernel's landlock.rst). Everything not
-// named is refused.
+// rules are the accesses that Landlock allows (see the kernel's landlock.rst). Everything not named
+// is refused.
 type rules struct {
 	Version int
 	Read    []string
@@ -21,8 +21,8 @@ type rules struct {
 	Devices []string
 }
 
-// landlockMinimum is the version from which truncation is confined too; before
-// it, any file the user may write could be emptied.
+// landlockMinimum is the version from which truncation is restricted too; before it, any file that
+// the user may write could be emptied.
 const landlockMinimum = 3
 
 const (
@@ -32,7 +32,7 @@ const (
 	fsWrite = fsV3 &^ (unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK)
 )
 
-// landlockVersion asks the kernel; 0 is none.
+// landlockVersion returns the kernel's Landlock version; 0 means none.
 func landlockVersion() int {
 	v, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -41,7 +41,7 @@ func landlockVersion() int {
 	return int(v)
 }
 
-// restrict puts the calling thread, and what it executes, under the rules.
+// restrict applies the rules to the calling thread and what it executes.
 func (r *rules) restrict() error {
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: fsV3}
 	if r.Version >= 4 {
@@ -53,8 +53,8 @@ func (r *rules) restrict() error {
 	if r.Version >= 6 {
 		attr.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 	}
-	// Only the fields every version from landlockMinimum may be given: an older
-	// kernel takes a longer structure when the rest is zero.
+	// Set only fields that every version from landlockMinimum knows: an older kernel accepts a
+	// longer structure if the rest is zero.
 	fd, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
 	if errno != 0 {
 		return fmt.Errorf("landlock: create ruleset: %w", errno)
@@ -90,7 +90,7 @@ func allow(ruleset int, path string, access uint64) error {
 		return err
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
-		access &= fsFile // the other rights are of directories
+		access &= fsFile // the other rights apply only to directories
 	}
 	attr := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(fd)}
 	if _, _, errno := unix.RawSyscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH,
@@ -147,8 +147,8 @@ func startLandlock(ctx context.Context, cfg *Config, ws *workspace) (*local, err
 	return newLocal(ws, env, b.isolation(sp, f, id, cfg, ws), run), nil
 }
 
-// readableSystem is systemDirs, with /etc entry by entry so that what only root
-// reads there stays shut even to root.
+// readableSystem returns systemDirs, with /etc entry by entry, so that entries that only root may
+// read are not readable even for root.
 func readableSystem() []string {
 	var out []string
 	for _, dir := range systemDirs {

@@ -13,22 +13,22 @@ import (
 )
 
 const (
-	// rootGuestUID is the user commands run as when the host is root: one that
-	// owns nothing, from the range that systemd's UIDS-GIDS documentation lists as
-	// unused. Inside it appears as guestUID.
+	// rootGuestUID is the user that commands run as if the host is root. It owns nothing, and is
+	// from the range that systemd's UIDS-GIDS documentation lists as unused. Inside it appears as
+	// guestUID.
 	rootGuestUID = 1879048292
 	guestUID     = 1000
 )
 
-// setupCaps are what a supervisor needs, over its own namespaces only, until it
-// has walled itself in. Those about files are the overlay's: it goes on to act
-// with the rights of who mounted it.
+// setupCaps lists the capabilities that a supervisor needs, over its own namespaces only, until it
+// has set up its isolation. Those about files are for the overlay, which keeps acting with the
+// rights of the process that mounted it.
 var setupCaps = []uintptr{
 	unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP,
 	unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID,
 }
 
-// identity is who commands are, inside and to the host.
+// identity is the user of commands, as seen inside and by the host.
 type identity struct {
 	inUID, inGID   int
 	outUID, outGID int
@@ -43,8 +43,8 @@ func hostIdentity() identity {
 	return identity{inUID: uid, inGID: gid, outUID: uid, outGID: gid}
 }
 
-// startNamespaces opens the workspace at TierNamespaces. A snapshot is an
-// overlay if the kernel grants one, else a copy.
+// startNamespaces opens the workspace at TierNamespaces. A snapshot is an overlay if the kernel
+// allows one, otherwise a copy.
 func startNamespaces(ctx context.Context, cfg *Config, ws *workspace) (*local, error) {
 	if !hooked.Load() {
 		return nil, ErrInit
@@ -54,7 +54,7 @@ func startNamespaces(ctx context.Context, cfg *Config, ws *workspace) (*local, e
 	if id.dropped {
 		who = &tree.Owner{UID: id.outUID, GID: id.outGID}
 	}
-	ws.overlay = !ws.inPlace() && ws.source == "" // what was copied once stays a copy
+	ws.overlay = !ws.inPlace() && ws.source == "" // a snapshot that was copied once stays a copy
 	l, err := tryNamespaces(ctx, cfg, ws, id, who)
 	if err == nil || !ws.overlay || ctx.Err() != nil {
 		return l, err
@@ -74,15 +74,14 @@ func tryNamespaces(ctx context.Context, cfg *Config, ws *workspace, id identity,
 	return newLocal(ws, r.plan.env, r.iso, r.run), nil
 }
 
-// raised is a running supervisor behind all its walls.
+// raised is a running supervisor with its isolation set up.
 type raised struct {
 	plan *plan
 	iso  Isolation
 	run  *guestSpawner
 }
 
-// raise starts a supervisor over ws. If keep is set, its mounts can be changed
-// later.
+// raise starts a supervisor over ws. If keep is set, its mounts can be changed later.
 func raise(ctx context.Context, cfg *Config, ws *workspace, id identity, who *tree.Owner, keep bool) (*raised, error) {
 	if err := ws.limit(ctx, cfg); err != nil {
 		return nil, err
@@ -111,7 +110,7 @@ func raise(ctx context.Context, cfg *Config, ws *workspace, id identity, who *tr
 	return &raised{plan: p, iso: b.isolation(sp, f, id, cfg, ws), run: run}, nil
 }
 
-// ownedList is owned in the form that travels.
+// ownedList returns owned in the form used on the wire.
 func (p *plan) ownedList() []int { return slices.Sorted(maps.Keys(p.owned)) }
 
 func lookAtHost() hostView {

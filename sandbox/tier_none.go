@@ -13,11 +13,11 @@ import (
 	"github.com/luthier-dev/luthier/internal/proctree"
 )
 
-// markerEnv marks a command's processes, so that those which left its process
-// group and lost their parents can still be told from the user's.
+// markerEnv marks a command's processes, so that those that left its process group and lost their
+// parents can still be distinguished from the user's.
 const markerEnv = "LUTHIER_SANDBOX"
 
-// hostSpawner starts plain processes: tier none.
+// hostSpawner starts plain processes, for TierNone.
 type hostSpawner struct {
 	id string
 	n  atomic.Int64
@@ -64,7 +64,7 @@ func (h *hostSpawner) spawn(_ context.Context, req spawnRequest) (child, error) 
 
 func (h *hostSpawner) alive() bool { return true }
 
-// Close ends whatever earlier commands left running.
+// Close ends what earlier commands left running.
 func (h *hostSpawner) Close() error {
 	if h.n.Load() == 0 {
 		return nil

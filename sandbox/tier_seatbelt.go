@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// seatbeltRules are what a profile for macOS's sandbox-exec grants. All paths are
-// absolute and free of symbolic links, which the rules are matched after.
+// seatbeltRules are the accesses that a profile for macOS's sandbox-exec allows. All paths are
+// absolute and free of symbolic links, since rules are matched after links are resolved.
 type seatbeltRules struct {
 	read  []string
 	write []string
 }
 
-// seatbeltSystem is what programs of macOS need to start: the system itself, the
-// developer tools, and the places package managers install to.
+// seatbeltSystem lists what programs of macOS need to start: the system itself, the developer
+// tools, and the places package managers install to.
 var seatbeltSystem = []string{
 	"/System", "/usr", "/bin", "/sbin", "/opt", "/Library/Apple", "/Library/Developer", "/Library/Frameworks",
 	"/Library/Java", "/Applications/Xcode.app", "/private/etc", "/private/var/db/dyld", "/private/var/db/timezone",
 	"/private/var/select", "/nix/store",
 }
 
-// seatbeltServices are the services of launchd that the C library calls on.
-// Others are refused: some act for their caller without asking who it is.
+// seatbeltServices lists the launchd services that the C library calls. Others are refused: some
+// act for their caller without checking who it is.
 var seatbeltServices = []string{
 	"com.apple.system.opendirectoryd.libinfo", "com.apple.system.opendirectoryd.membership",
 	"com.apple.system.logger", "com.apple.system.notification_center",
@@ -31,8 +31,8 @@ var seatbeltServices = []string{
 	"com.apple.trustd", "com.apple.trustd.agent",
 }
 
-// seatbeltProfile writes the profile, in the order in which it must stand: the
-// last rule that matches decides. It fails on paths that a profile cannot name.
+// seatbeltProfile writes the profile. Its order matters: the last matching rule decides. It fails
+// for paths that a profile cannot express.
 func seatbeltProfile(r seatbeltRules) (string, error) {
 	var b strings.Builder
 	b.WriteString("(version 1)\n(deny default)\n")
@@ -42,7 +42,7 @@ func seatbeltProfile(r seatbeltRules) (string, error) {
 	for _, s := range seatbeltServices {
 		fmt.Fprintf(&b, "(allow mach-lookup (global-name %q))\n", s)
 	}
-	// Attributes of every directory on the way are needed to resolve a path.
+	// Resolving a path needs the attributes of every directory on the way.
 	b.WriteString("(allow file-read-metadata)\n")
 	b.WriteString("(allow file-read* (literal \"/\"))\n")
 	for _, section := range []struct {
@@ -64,14 +64,14 @@ func seatbeltProfile(r seatbeltRules) (string, error) {
 	}
 	b.WriteString("(allow file-read* file-write* file-ioctl (regex #\"^/dev/ttys[0-9]+$\"))\n")
 	b.WriteString("(allow file-read* (subpath \"/dev/fd\"))\n")
-	// Loopback is the host's own: what listens there is in reach, so it is shut.
+	// Loopback is the host's own, with all services that listen there, so it is denied too.
 	b.WriteString("(deny network*)\n")
 	b.WriteString("(deny file-write-setugid)\n")
 	return b.String(), nil
 }
 
-// seatbeltPath refuses what the profile language cannot hold, and the root, which
-// as a rule would undo all others.
+// seatbeltPath rejects paths that the profile language cannot express, and the root, since a rule
+// for it would undo all others.
 func seatbeltPath(p string) error {
 	if !path.IsAbs(p) || path.Clean(p) != p || p == "/" {
 		return fmt.Errorf("seatbelt: path %q is not a clean absolute one below the root", p)
@@ -82,8 +82,8 @@ func seatbeltPath(p string) error {
 	return nil
 }
 
-// seatbeltString quotes for the profile's Scheme, whose strings know only these
-// two escapes.
+// seatbeltString quotes a string for the profile's Scheme, whose strings know only these two
+// escapes.
 func seatbeltString(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }

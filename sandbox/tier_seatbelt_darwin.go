@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// seatbeltExec applies a profile to itself and becomes the command.
+// seatbeltExec applies a profile to itself and executes the command.
 const seatbeltExec = "/usr/bin/sandbox-exec"
 
 // startSeatbelt opens the workspace at TierSeatbelt.
@@ -43,7 +43,7 @@ func startSeatbelt(ctx context.Context, cfg *Config, ws *workspace) (*local, err
 	}
 	run := &seatbeltSpawner{hostSpawner: newHostSpawner(), profile: profile}
 	l := newLocal(ws, mergeEnv(filterEnv(os.Environ(), passedEnv, cfg.PassEnv), env, cfg.Env), seatbeltIsolation(), run)
-	// The tier is decided by running it.
+	// Running a command shows whether the tier works.
 	exit, err := l.Exec(ctx, Cmd{Args: []string{"/usr/bin/true"}})
 	if err == nil && !exit.Success() {
 		err = errors.New("sandbox-exec: " + exit.String() + ": " + exit.Stderr.String())
@@ -54,7 +54,7 @@ func startSeatbelt(ctx context.Context, cfg *Config, ws *workspace) (*local, err
 	return l, nil
 }
 
-// seatbeltSpawner starts plain processes behind a profile.
+// seatbeltSpawner starts plain processes restricted by a profile.
 type seatbeltSpawner struct {
 	*hostSpawner
 	profile string

@@ -42,7 +42,7 @@ func TestSeatbeltProfile(t *testing.T) {
 	}
 }
 
-// Whatever a path holds, it stays within its string.
+// FuzzSeatbeltPath checks that whatever a path contains, it stays within its string.
 func FuzzSeatbeltPath(f *testing.F) {
 	f.Add("/a b")
 	f.Add(`/a")) (allow default) (("`)

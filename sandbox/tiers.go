@@ -6,14 +6,15 @@ import (
 	"fmt"
 )
 
-// tierStart is one tier and how to start at it. A tier is a file tier_NAME.go with its start, a
-// name in tier.go, and a row of isolatingTiers in the tiers_OS.go of each system that has it.
+// tierStart is a tier with its start function. To add a tier, write a file tier_NAME.go with the
+// start function, a name in tier.go, and a row of isolatingTiers in the tiers_OS.go of each system
+// that supports it.
 type tierStart struct {
 	tier  Tier
 	start func(ctx context.Context, cfg *Config, ws *workspace) (*local, error)
 }
 
-// startHighest starts the highest tier that works, of those allowed.
+// startHighest starts the highest allowed tier that works.
 func startHighest(ctx context.Context, cfg *Config, ws *workspace) (*local, error) {
 	var tried []Attempt
 	cause := ErrFloor

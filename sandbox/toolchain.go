@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// toolchain is an installed tool that lies outside the system directories.
+// toolchain is an installed tool outside the system directories.
 type toolchain struct {
 	readOnly []string // paths commands may read
-	env      []string // what the tool needs to find itself and to stay offline
+	env      []string // variables that the tool needs to find itself and to stay offline
 	cache    string   // a cache that commands get a private, writable view of
 	cacheEnv string   // the variable that names the cache
 }
 
-// detectToolchains finds the tool chains the host itself would use, from its
-// environment and their customary places. Only what a build reads is named:
-// never a directory that may hold credentials, such as ~/.cargo itself.
+// detectToolchains finds the tool chains that the host itself would use, from its environment and
+// the usual places. It names only what a build reads, never a directory that may hold credentials,
+// such as ~/.cargo itself.
 func detectToolchains() []toolchain {
 	home, _ := os.UserHomeDir()
 	list := []toolchain{goToolchain(home)}
@@ -59,8 +59,8 @@ func detectToolchains() []toolchain {
 	return append(list, local)
 }
 
-// plainToolchains are what commands of a tier without mounts of its own may read
-// of the tool chains, and the variables that lead them there; caches begin empty.
+// plainToolchains returns the tool chain paths that commands may read at a tier without its own
+// mounts, and the variables that point to them; caches start empty.
 func plainToolchains(cfg *Config, ws *workspace) (readable, env []string) {
 	if cfg.NoToolchains {
 		return nil, nil
@@ -82,7 +82,7 @@ func appendExisting(list []string, path string) []string {
 	return list
 }
 
-// goToolchain does what "go env" would say, without running it.
+// goToolchain finds what "go env" would report, without running it.
 func goToolchain(home string) toolchain {
 	conf := goEnvFile()
 	get := func(name, def string) string {

@@ -10,7 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// python skips where the host's python3 is not one the sandbox can see.
+// python skips the test if the sandbox cannot see the host's python3.
 func python(t testing.TB, sb Sandbox) {
 	t.Helper()
 	need(t, "python3")
@@ -83,7 +83,7 @@ git checkout -qb side HEAD~1 && git status --short && git merge -q main && git w
 		}
 		sh(t, sb, strings.ReplaceAll(script, "../wt", "/tmp/wt"))
 	}
-	// The repository is the host user's own, not a dubious one.
+	// Git accepts the repository as owned by the host's user, not as dubious.
 	out, err := exec.Command("git", "-C", dir, "log", "--oneline").CombinedOutput()
 	if err != nil || strings.Count(string(out), "\n") != 2 {
 		t.Errorf("on the host: %v %s", err, out)
@@ -160,7 +160,7 @@ node s.js`)
 	})
 }
 
-// What a build leaves in the cache stays in the sandbox.
+// TestBuildCacheIsPrivate checks that what a build leaves in the cache stays in the sandbox.
 func TestBuildCacheIsPrivate(t *testing.T) {
 	need(t, "go")
 	cache := t.TempDir()

@@ -10,25 +10,25 @@ import (
 	"github.com/luthier-dev/luthier/internal/proctree"
 )
 
-// facts are what a supervisor finds when it looks around inside.
+// facts holds what a supervisor observes of its isolation.
 type facts struct {
 	PID        int               `json:"pid"`
 	UID        int               `json:"uid"`
 	Namespaces map[string]string `json:"namespaces"`
-	Caps       string            `json:"caps"` // effective and permitted, as the kernel writes them
+	Caps       string            `json:"caps"` // effective and permitted, as the kernel prints them
 	NoNewPrivs bool              `json:"noNewPrivs"`
 	Seccomp    bool              `json:"seccomp"`
-	Noted      bool              `json:"noted"`      // refused calls are told to the supervisor
-	Interfaces []string          `json:"interfaces"` // network interfaces that are no loopback
+	Noted      bool              `json:"noted"`      // refused calls are sent to the supervisor
+	Interfaces []string          `json:"interfaces"` // network interfaces other than loopback
 	Sockets    bool              `json:"sockets"`    // an internet socket can be made
-	Written    []string          `json:"written"`    // places that could be written and should not
+	Written    []string          `json:"written"`    // places that could be written but should not be
 	Limits     string            `json:"limits"`
 	MaxPID     int64             `json:"maxPID,omitempty"`
 	Rules      int               `json:"rules"`             // Landlock version in force
-	SystemV    bool              `json:"systemV,omitempty"` // its objects are bounded
+	SystemV    bool              `json:"systemV,omitempty"` // System V objects are limited
 }
 
-// observe looks at what is, not at what was asked for.
+// observe reports what the kernel enforces, whatever the spec asked for.
 func observe(sp *spec) *facts {
 	f := &facts{PID: os.Getpid(), UID: os.Getuid(), Namespaces: namespaces()}
 	b, _ := os.ReadFile("/proc/self/status")
@@ -60,7 +60,7 @@ func observe(sp *spec) *facts {
 	return f
 }
 
-// privileges takes what /proc/PID/status tells of them.
+// privileges takes the privileges from /proc/PID/status.
 func (f *facts) privileges(st map[string]string) {
 	f.Caps = st["CapEff"] + " " + st["CapPrm"]
 	f.NoNewPrivs, f.Seccomp = st["NoNewPrivs"] == "1", st["Seccomp"] == "2"
@@ -79,7 +79,7 @@ func (f *facts) apart(sp *spec, names ...string) bool {
 	return true
 }
 
-// isolation turns facts into the report. Whatever was not seen is not claimed.
+// isolation turns facts into the report. It claims nothing that was not observed.
 func (f *facts) isolation(sp *spec, id identity) Isolation {
 	wall := func(name string, ok bool, yes, no string) Wall {
 		if ok {
@@ -119,7 +119,7 @@ func (f *facts) isolation(sp *spec, id identity) Isolation {
 	return iso
 }
 
-// missing names what even the full tier of this version leaves open.
+// missing lists what even the full tier of this version does not protect against.
 func (f *facts) missing(sp *spec, id identity) []string {
 	out := []string{
 		"world-readable files of the system directories can be read",

@@ -8,17 +8,18 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/initproc"
 )
 
-// ruleFD is the number under which a rule's directory is open while it is added: a
-// rule names it in a structure, which a script cannot fill in.
+// ruleFD is the descriptor number of a rule's directory while the rule is added: a rule names it in
+// a structure, which a script cannot fill in.
 const ruleFD = 500
 
-// addLandlock has Landlock, too, let nothing be changed but what is mounted to be:
-// where a mount came to be writable by mistake, or could be made so, files are still
-// not. It also keeps signals and abstract sockets inside, which is what stands in for
-// the network namespace where there is none. What may be read is for the mounts
-// alone. A sandbox that gets its workspace later has no rules for files: rules cannot be
-// added, and with new ones for each command no command could look at the processes of
-// another, as lsof and fuser do. The probe tells of those for files.
+// addLandlock adds Landlock rules as a second line of defence: only paths that the spec mounts
+// writable can be changed, even if a mount is writable by mistake or can be made so. They also
+// confine signals and abstract sockets, which replaces the network namespace if there is none.
+// Reading is left to the mounts alone.
+//
+// A sandbox that gets its workspace later has no rules for files: rules cannot be added later, and
+// with new rules for each command no command could inspect the processes of another, as lsof and
+// fuser do. The probe reports whether rules for files are in force.
 func (s *script) addLandlock(sp *spec) (probe uint64) {
 	version := landlockVersion()
 	if version < landlockMinimum {
@@ -53,7 +54,7 @@ func (s *script) addLandlock(sp *spec) (probe uint64) {
 	return probe
 }
 
-// changes are the rights to change what is mounted.
+// changes returns the rights to change the content of the mount.
 func (m *mount) changes() uint64 {
 	switch {
 	case m.ReadOnly || m.Device || m.Optional && m.Kind == mountBind && m.FD <= 0:
@@ -73,5 +74,5 @@ func (s *script) rule(set initproc.Arg, path string, access uint64) {
 	s.Must(what, unix.SYS_DUP3, fd, initproc.N(ruleFD), initproc.N(unix.O_CLOEXEC))
 	beneath := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: ruleFD}
 	s.Must(what, unix.SYS_LANDLOCK_ADD_RULE, set, initproc.N(unix.LANDLOCK_RULE_PATH_BENEATH), initproc.Value(&s.Script, &beneath), initproc.N(0))
-	s.May(unix.SYS_CLOSE, fd) // the next rule closes the other
+	s.May(unix.SYS_CLOSE, fd) // the last one stays open until here; each rule replaces the one before
 }

@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// makeRootWritable takes the first wall down: the root of a sandbox, which belongs to
-// its user, is mounted writable.
+// makeRootWritable removes the first wall: it mounts the root of a sandbox, which belongs to its
+// user, writable.
 func makeRootWritable(t *testing.T, pid int) {
 	t.Helper()
 	done := make(chan error)
-	apart(func() { // the thread's mount namespace is changed for good
+	apart(func() { // the thread's mount namespace changes permanently
 		done <- func() error {
 			if err := unix.Unshare(unix.CLONE_FS); err != nil {
 				return err
@@ -54,8 +54,8 @@ func TestLandlockIsASecondWall(t *testing.T) {
 	}
 	sh(t, sb, "echo x > /tmp/a; mkdir /tmp/d; mv /tmp/a /tmp/d/b; ln /tmp/d/b /tmp/c; echo y > ~/f; echo z > /dev/shm/g; echo w > w; mkdir -p p/q; mv w p/q/w; echo > /dev/null; echo 0 > /proc/self/oom_score_adj")
 
-	// Control: without rules for files, as in a sandbox whose workspace comes later,
-	// the same attack succeeds once the first wall is down.
+	// Control: without rules for files, as in a sandbox whose workspace comes later, the same
+	// attack succeeds once the first wall is removed.
 	b, err := makeBlank(t.Context(), &newPool(t, PoolConfig{}).blanks)
 	if err != nil {
 		t.Skip(err)
@@ -68,7 +68,8 @@ func TestLandlockIsASecondWall(t *testing.T) {
 	}
 }
 
-// No capability is left in the bounding set, also of those that only this kernel knows.
+// TestBoundingSetIsEmpty checks that no capability is left in the bounding set, including those
+// that only this kernel knows.
 func TestBoundingSetIsEmpty(t *testing.T) {
 	sb := open(t, walled(t, TierNamespaces).withDir(t))
 	if got := strings.TrimSpace(sh(t, sb, "grep CapBnd /proc/self/status")); strings.Trim(got, "CapBnd:\t0 ") != "" {

@@ -22,7 +22,7 @@ const (
 
 func offArg(n uint32) uint32 { return offArg0 + 8*n }
 
-// hasFilter says that this architecture has a filter.
+// hasFilter reports whether this architecture has a filter.
 const hasFilter = true
 
 const (
@@ -32,10 +32,10 @@ const (
 
 func retErrno(e unix.Errno) uint32 { return unix.SECCOMP_RET_ERRNO | uint32(e) }
 
-// Modes with these bits make a file run as another user or group.
+// A mode with any of these bits makes a file run as another user or group.
 const setIDBits = 0o6000
 
-// cloneNamespaces are the flags of clone(2) that make namespaces.
+// cloneNamespaces lists the flags of clone(2) that make namespaces.
 const cloneNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
 	unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWCGROUP | unix.CLONE_NEWTIME
 
@@ -59,8 +59,8 @@ func (p *program) ifAny(mask uint32, n uint8) {
 	p.op(unix.BPF_JMP|unix.BPF_JSET|unix.BPF_K, mask, 0, n)
 }
 
-// on runs body for one system call. The accumulator holds the number before and
-// after; body must return or fall through to allow.
+// on runs body for one system call. The accumulator holds the call's number before and after; body
+// must return, or fall through to allow the call.
 func (p *program) on(nr uint32, body func(*program)) {
 	var b program
 	body(&b)
@@ -69,7 +69,7 @@ func (p *program) on(nr uint32, body func(*program)) {
 	*p = append(*p, b...)
 }
 
-// refuse is how the calls are refused: with EPERM, and noted where anyone listens.
+// refuse refuses the calls with EPERM, and records them if there is a listener.
 func (p *program) refuse(o filterOptions, calls []sysCall) {
 	for _, c := range calls {
 		p.ifEqual(c.nr, 1)
@@ -77,8 +77,8 @@ func (p *program) refuse(o filterOptions, calls []sysCall) {
 	}
 }
 
-// deny answers the calls with e, unnoted: programs try these as a matter of
-// course and do without.
+// deny answers the calls with e and records nothing: programs routinely try these calls and do
+// without.
 func (p *program) deny(e unix.Errno, nrs ...uint32) {
 	for _, nr := range nrs {
 		p.ifEqual(nr, 1)
@@ -98,7 +98,7 @@ func (p *program) denyMode(o filterOptions, nr, arg uint32) {
 	})
 }
 
-// denyCreate is denyMode for open, whose mode counts only with flags that create.
+// denyCreate is denyMode for open, whose mode counts only with flags that create a file.
 func (p *program) denyCreate(o filterOptions, nr, flags, mode uint32) {
 	p.on(nr, func(b *program) {
 		b.load(offArg(flags))
@@ -114,20 +114,20 @@ func (p *program) denyCreate(o filterOptions, nr, flags, mode uint32) {
 	})
 }
 
-// openWrites are the flags of an open that could change something.
+// openWrites lists the flags of an open that could change something.
 const openWrites = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 
-// retNotify asks the listener, see watch in denials_notify_linux.go.
+// retNotify passes the call to the listener, see watch in denials_notify_linux.go.
 const retNotify = unix.SECCOMP_RET_USER_NOTIF
 
-// filterOptions are what differs between filters.
+// filterOptions are the differences between filters.
 type filterOptions struct {
 	sockets socketRule
-	notify  bool // a listener gets the refused calls, and says the same as the filter would
-	writes  bool // and calls that may change files, which it lets through
+	notify  bool // a listener gets the refused calls, and decides as the filter would
+	writes  bool // it also gets calls that may change files, which it allows
 }
 
-// refusal is e, by way of the listener if there is one.
+// refusal returns the filter's result for error e, by way of the listener if there is one.
 func (o filterOptions) refusal(e unix.Errno) uint32 {
 	if o.notify {
 		return retNotify
@@ -135,20 +135,20 @@ func (o filterOptions) refusal(e unix.Errno) uint32 {
 	return retErrno(e)
 }
 
-// socketRule says which sockets can be made.
+// socketRule defines which sockets can be made.
 type socketRule int
 
 const (
-	// socketsConfined are the families that a network namespace confines, and
-	// Unix sockets: AF_VSOCK for one is in none.
+	// socketsConfined allows the families that a network namespace confines, and Unix sockets. It
+	// excludes AF_VSOCK, for example, which no namespace confines.
 	socketsConfined socketRule = iota
-	// socketsUnix are Unix sockets alone: the network is the host's.
+	// socketsUnix allows only Unix sockets: the network is the host's.
 	socketsUnix
-	// socketsNone is for where the host's Unix sockets would be in reach.
+	// socketsNone is for tiers at which the host's Unix sockets would be reachable.
 	socketsNone
 )
 
-// buildFilter writes the filter of this architecture.
+// buildFilter builds the filter of this architecture.
 func buildFilter(o filterOptions) program {
 	var p program
 	p.load(offArch)
@@ -159,7 +159,7 @@ func buildFilter(o filterOptions) program {
 		p.op(unix.BPF_JMP|unix.BPF_JGE|unix.BPF_K, foreignBit, 0, 1)
 		p.ret(retKill)
 	}
-	// Its arguments are behind a pointer; every libc falls back to clone.
+	// The arguments of clone3 are behind a pointer; every libc falls back to clone.
 	p.deny(unix.ENOSYS, unix.SYS_CLONE3)
 	p.on(unix.SYS_CLONE, func(b *program) {
 		b.load(offArg(0))
@@ -168,7 +168,7 @@ func buildFilter(o filterOptions) program {
 	})
 	p.refuse(o, forbidden)
 	p.refuse(o, forbiddenHere)
-	// As if the kernel had none: programs then do without.
+	// Answer as a kernel without these calls: programs then do without.
 	p.deny(unix.ENOSYS, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_OPENAT2)
 	p.on(unix.SYS_IOCTL, func(b *program) {
 		b.load(offArg(1))
@@ -195,19 +195,18 @@ func buildFilter(o filterOptions) program {
 	return p
 }
 
-// forbiddenIoctls put characters into a terminal's input or load line
+// forbiddenIoctls lists requests that put characters into a terminal's input or load line
 // disciplines into the kernel.
 var forbiddenIoctls = []uint32{unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCSETD}
 
-// keepCoreLimit answers every change of RLIMIT_CORE as if it had been made. The
-// limit of one byte that setLimits sets is the one value at which the kernel does
-// not start the host's core handler, as root, on a core of the command's making;
-// at zero it does.
+// keepCoreLimit answers every change of RLIMIT_CORE as if it had succeeded, without changing it.
+// The limit that setLimits sets is one byte. Only with this value does the kernel not start the
+// host's core handler, as root, on a command's core dump; with zero it does.
 func (p *program) keepCoreLimit() {
 	p.on(unix.SYS_PRLIMIT64, func(b *program) {
 		b.load(offArg(1))
 		b.ifEqual(unix.RLIMIT_CORE, 6)
-		b.load(offArg(2)) // a new limit is asked for: no null pointer, in either half
+		b.load(offArg(2)) // a new limit is set if the pointer is non-null in either half
 		b.ifAny(^uint32(0), 1)
 		b.ret(retErrno(0))
 		b.load(offArg(2) + 4)
@@ -221,7 +220,7 @@ func (p *program) keepCoreLimit() {
 	})
 }
 
-// sockets lets through only families that namespaces confine.
+// sockets allows only families that namespaces confine.
 func (p *program) sockets(o filterOptions) {
 	families := []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6}
 	switch o.sockets {
@@ -244,7 +243,7 @@ func (p *program) sockets(o filterOptions) {
 		}
 		b.ret(o.refusal(refusedSocket(o.sockets)))
 	})
-	p.on(unix.SYS_SOCKETPAIR, func(b *program) { // others than Unix make pairs too
+	p.on(unix.SYS_SOCKETPAIR, func(b *program) { // families other than Unix make pairs too
 		b.load(offArg(0))
 		b.ifEqual(unix.AF_UNIX, 1)
 		b.ret(retAllow)
@@ -256,8 +255,8 @@ func (p *program) sockets(o filterOptions) {
 	}
 }
 
-// refusedSocket is what a program is told, in words it handles: a family this
-// system does not have, or that none can be had.
+// refusedSocket returns the error for a refused socket, one that programs handle: the family is not
+// supported, or no socket is available.
 func refusedSocket(r socketRule) unix.Errno {
 	if r == socketsConfined {
 		return unix.EAFNOSUPPORT
@@ -271,8 +270,8 @@ type sysCall struct {
 	name string
 }
 
-// forbidden are calls that no build needs and that reach into the kernel, into
-// other processes or out of the namespaces.
+// forbidden lists calls that no build needs and that reach into the kernel, into other processes or
+// out of the namespaces.
 var forbidden = []sysCall{
 	{unix.SYS_UNSHARE, "unshare"}, {unix.SYS_SETNS, "setns"},
 	{unix.SYS_MOUNT, "mount"}, {unix.SYS_UMOUNT2, "umount2"}, {unix.SYS_PIVOT_ROOT, "pivot_root"}, {unix.SYS_CHROOT, "chroot"},
@@ -296,19 +295,20 @@ var forbidden = []sysCall{
 	{unix.SYS_LOOKUP_DCOOKIE, "lookup_dcookie"}, {unix.SYS_NFSSERVCTL, "nfsservctl"},
 }
 
-// installFilter puts the calling thread, and what it executes, under the filter.
-// With o.notify it returns the listener's descriptor, or -1 where the kernel
-// gives none: then calls are refused by the filter itself, and nothing is noted.
+// installFilter applies the filter to the calling thread and what it executes. With o.notify it
+// returns the listener's descriptor, or -1 if the kernel does not provide one: then the filter
+// itself refuses the calls, and nothing is recorded.
 func installFilter(o filterOptions) (listener int, err error) {
 	if o.notify {
-		// A call that waits for its answer is not to be restarted by every signal
-		// (the Go runtime sends many); kernels before 5.19 do not know the flag.
+		// A call that waits for its answer must not be restarted by every signal (the Go runtime
+		// sends many); kernels before 5.19 do not know the flag.
 		for _, flags := range []uintptr{unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, 0} {
 			if fd, errno := setFilter(o, flags|unix.SECCOMP_FILTER_FLAG_NEW_LISTENER); errno == 0 {
 				return fd, nil
 			}
 		}
-		// One listener is all a process can be under: inside another sandbox, say.
+		// A process can have only one listener, and may already have one, for example inside
+		// another sandbox.
 		o.notify = false
 	}
 	if _, errno := setFilter(o, 0); errno != 0 {
@@ -324,8 +324,8 @@ func setFilter(o filterOptions, flags uintptr) (int, unix.Errno) {
 	return int(fd), errno
 }
 
-// installFilter puts the process under the seccomp filter, with a listener where the
-// kernel gives one; see installFilter for why there are three tries.
+// installFilter applies the seccomp filter to the process, with a listener if the kernel provides
+// one; the function installFilter explains the three tries.
 func (s *script) installFilter(o filterOptions) {
 	noted := s.filter(o)
 	flags := func(f uintptr) []initproc.Arg {
@@ -340,7 +340,7 @@ func (s *script) installFilter(o filterOptions) {
 	s.Pass(first, second)
 }
 
-// filter puts a filter into the script's data.
+// filter adds a filter to the script's data.
 func (s *script) filter(o filterOptions) initproc.Arg {
 	p := s.filters.get(o)
 	code := s.Bytes(unsafe.Slice((*byte)(unsafe.Pointer(&p[0])), len(p)*int(unsafe.Sizeof(p[0]))))
@@ -350,7 +350,7 @@ func (s *script) filter(o filterOptions) initproc.Arg {
 	return arg
 }
 
-// filterCache keeps filters: there are few, and every sandbox needs some.
+// filterCache caches filters: there are few, and every sandbox needs some.
 type filterCache struct{ m sync.Map } // of program by filterOptions
 
 func (c *filterCache) get(o filterOptions) program {

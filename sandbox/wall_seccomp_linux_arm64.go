@@ -7,25 +7,25 @@ const (
 	foreignBit = 0
 )
 
-// modeArgs are calls that set a file's mode, with the argument it is in.
+// modeArgs lists calls that set a file's mode, with the argument that holds it.
 var modeArgs = []struct{ nr, arg uint32 }{
 	{unix.SYS_FCHMOD, 1}, {unix.SYS_FCHMODAT, 2}, {unix.SYS_FCHMODAT2, 2}, {unix.SYS_MKNODAT, 2}, {unix.SYS_MKDIRAT, 2},
 }
 
-// openArgs are calls that may create a file, with their flags and mode.
+// openArgs lists calls that may create a file, with the arguments for flags and mode.
 var openArgs = []struct{ nr, flags, mode uint32 }{{unix.SYS_OPENAT, 2, 3}}
 
-// forbiddenHere are forbidden calls that only this architecture has.
+// forbiddenHere lists forbidden calls that only this architecture has.
 var forbiddenHere []sysCall
 
-// changing are calls that change files by name, besides those above.
+// changing lists calls that change files by name, besides those above.
 var changing = []sysCall{
 	{unix.SYS_UNLINKAT, "unlinkat"}, {unix.SYS_RENAMEAT, "renameat"}, {unix.SYS_RENAMEAT2, "renameat2"},
 	{unix.SYS_LINKAT, "linkat"}, {unix.SYS_SYMLINKAT, "symlinkat"}, {unix.SYS_TRUNCATE, "truncate"},
 }
 
-// pathArgs say where the path of a call that changes files is: the argument with
-// the directory it is relative to, or -1, and the argument with the path.
+// pathArgs locates the path in calls that change files: the argument with the directory that it is
+// relative to, or -1, and the argument with the path.
 var pathArgs = map[uint32]pathArg{
 	unix.SYS_OPENAT: {"openat", 0, 1}, unix.SYS_FCHMODAT: {"fchmodat", 0, 1}, unix.SYS_FCHMODAT2: {"fchmodat2", 0, 1},
 	unix.SYS_MKNODAT: {"mknodat", 0, 1}, unix.SYS_MKDIRAT: {"mkdirat", 0, 1},

@@ -4,7 +4,7 @@ package sandbox
 
 import "os"
 
-// filterOptions are what differs between filters.
+// filterOptions are the differences between filters.
 type filterOptions struct {
 	sockets socketRule
 	notify  bool
@@ -19,7 +19,7 @@ const (
 	socketsNone
 )
 
-// installFilter has no filter for this architecture; the report says so.
+// installFilter installs nothing: there is no filter for this architecture, and the report says so.
 func installFilter(filterOptions) (int, error) { return -1, nil }
 
 func (*script) installFilter(filterOptions) {}
@@ -30,5 +30,5 @@ func (*supervisor) watchNotices() error { return nil }
 
 func (*box) watchNotices(_ *spec, listener *os.File) error { return listener.Close() }
 
-// hasFilter says that this architecture has a filter.
+// hasFilter reports whether this architecture has a filter.
 const hasFilter = false

@@ -8,7 +8,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/sched"
 )
 
-// target is how many sandboxes should stand ready now. The lock is held.
+// target returns the number of sandboxes that should be ready now. The caller holds the lock.
 func (p *Pool) target() int {
 	if p.short {
 		return 0
@@ -16,11 +16,11 @@ func (p *Pool) target() int {
 	return p.demand.Target(p.now(), p.cfg.Warm, p.cfg.WarmMax)
 }
 
-// most is how many spares may be kept. The lock is held.
+// most returns the largest number of spares to keep. The caller holds the lock.
 func (p *Pool) most() int { return max(p.cfg.Max, p.cfg.WarmMax) }
 
-// usable is how many spares would serve another request like the last. The lock
-// is held.
+// usable returns the number of spares that would serve another request like the last. The caller
+// holds the lock.
 func (p *Pool) usable() int {
 	n := 0
 	for _, s := range p.spares {
@@ -31,8 +31,8 @@ func (p *Pool) usable() int {
 	return n
 }
 
-// warm starts spares up to the target, a few at a time: more at once would only
-// slow each other and the commands down. The lock is held.
+// warm starts spares up to the target, a few at a time: more at once would only slow down each
+// other and the commands. The caller holds the lock.
 func (p *Pool) warm() {
 	want := p.target()
 	for p.making < max(2, runtime.GOMAXPROCS(0)) && p.usable()+p.making < want && len(p.spares)+p.making < p.most() && !p.once.closed() {
@@ -53,14 +53,15 @@ func (p *Pool) makeSpare(snap Snapshot) {
 		p.warm()
 	}
 	p.mu.Unlock()
-	// A failure is not kept: the next request meets it itself and can tell its caller.
+	// A failure is not recorded: the next request will meet it itself and can report it to its
+	// caller.
 	if s != nil && !keep {
 		_ = s.close()
 	}
 }
 
-// startSpare starts a sandbox without a workspace or, where there is no such
-// thing, one over snap. It returns nil if it cannot.
+// startSpare starts a sandbox without a workspace or, if that is not possible, one over snap. If it
+// fails, it returns nil.
 func (p *Pool) startSpare(snap Snapshot) *spare {
 	begun := p.now()
 	if p.canBlank() {
@@ -76,8 +77,8 @@ func (p *Pool) startSpare(snap Snapshot) *spare {
 		return nil
 	}
 	l := sb.(*local)
-	// A copy taken ahead would be old by the time it is leased; an overlay shows
-	// the directory as it is, and a commit does not change.
+	// A copy made in advance would be outdated by the time it is leased; an overlay shows the
+	// current directory, and a commit does not change.
 	if !l.ws.overlay && snap.rev == "" {
 		_ = l.Close()
 		return nil
@@ -85,8 +86,8 @@ func (p *Pool) startSpare(snap Snapshot) *spare {
 	return &spare{local: l, snap: snap, since: p.now()}
 }
 
-// keepUp has somebody look after the spares, from the first one on. The lock is
-// held.
+// keepUp starts the goroutine that looks after the spares, once there are any. The caller holds the
+// lock.
 func (p *Pool) keepUp() {
 	if p.keeping || p.once.closed() {
 		return
@@ -95,11 +96,11 @@ func (p *Pool) keepUp() {
 	p.work.Go(p.keep)
 }
 
-// keepEvery is how often the spares are looked after.
+// keepEvery is the interval at which the spares are checked.
 const keepEvery = time.Second
 
-// keep gives up spares that demand or memory have no room for any more, until the
-// pool is closed or there are none left.
+// keep releases spares that demand or memory do not justify, until the pool is closed or none are
+// left.
 func (p *Pool) keep() {
 	t := time.NewTicker(keepEvery)
 	defer t.Stop()
@@ -119,13 +120,13 @@ func (p *Pool) keep() {
 	}
 }
 
-// spareIdle is how long a spare that the target has no room for is kept.
+// spareIdle is the time for which a spare above the target is kept.
 const spareIdle = 30 * time.Second
 
-// trim takes out the spares to be given up: the oldest half of those above the
-// target that have not been of use for a while, or of all when memory is short,
-// so that a passing want of either does not cost everything. more says whether
-// there is anything to look after still.
+// trim removes the spares to be released: the oldest half of those above the target that have been
+// idle for a while, or, if memory is short, of all above the target. Because it takes only half, a
+// brief shortage does not cost everything. more reports whether there is still anything to look
+// after.
 func (p *Pool) trim(now sched.Pressure) (gone []*spare, more bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -150,7 +151,7 @@ func (p *Pool) trim(now sched.Pressure) (gone []*spare, more bool) {
 	return gone, more
 }
 
-// memoryPressure is the host's, or none where it does not tell.
+// memoryPressure returns the host's memory pressure, or none if the host does not report it.
 func memoryPressure() sched.Pressure {
 	b, err := os.ReadFile("/proc/pressure/memory")
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"syscall"
 )
 
-// A request is written by hand rather than by gob, which describes its types anew
-// in every frame: a command is started in a millisecond, and that was a tenth of
-// it. The order is that of the fields; numbers are varints, a string is its length
-// and its bytes, a list is its length and its strings.
+// Requests are encoded by hand rather than by gob, which repeats its type descriptions in every
+// frame: starting a command takes a millisecond, and that was a tenth of it. Fields come in their
+// order in the struct; numbers are varints, a string is its length and its bytes, a list is its
+// length and its strings.
 
 func (r *request) encode() []byte {
 	size := 64 + len(r.Op) + len(r.Dir)
@@ -44,10 +44,10 @@ func appendStrings(b []byte, list []string) []byte {
 	return b
 }
 
-// errFrame means that a frame is not what this version writes.
+// errFrame means that a frame does not have this version's format.
 var errFrame = errors.New("control frame is malformed")
 
-// decode replaces r by what b says.
+// decode replaces r by the request encoded in b.
 func (r *request) decode(b []byte) error {
 	d := frameReader{rest: b}
 	*r = request{ID: d.number(), Seq: d.number(), Op: d.text(), Args: d.list(), Dir: d.text(), Env: d.list(), Signal: syscall.Signal(d.number())}
@@ -57,7 +57,7 @@ func (r *request) decode(b []byte) error {
 	return nil
 }
 
-// frameReader takes a frame apart; after the first error all it returns is zero.
+// frameReader reads the parts of a frame; after the first error it returns only zero values.
 type frameReader struct {
 	rest []byte
 	bad  bool
@@ -86,7 +86,7 @@ func (d *frameReader) text() string {
 
 func (d *frameReader) list() []string {
 	n := d.number()
-	if n > uint64(len(d.rest)) { // every string takes a byte at least
+	if n > uint64(len(d.rest)) { // every string takes at least one byte
 		d.bad, d.rest = true, nil
 	}
 	if d.bad || n == 0 {
@@ -110,15 +110,15 @@ type gobStream struct {
 	dec *gob.Decoder
 }
 
-// shareTypes turns it on for c.
+// shareTypes turns type sharing on for c.
 func (c *conn) shareTypes() {
 	s := &gobStream{}
 	s.enc, s.dec = gob.NewEncoder(&s.out.buf), gob.NewDecoder(&s.in.buf)
 	c.types = s
 }
 
-// tell sends v. The lock is held until it is sent: what describes a type must
-// arrive before what uses it.
+// tell sends v. It holds the lock until v is sent: a type's description must arrive before its
+// first use.
 func (s *gobStream) tell(c *conn, v any, files []*os.File) error {
 	s.out.mu.Lock()
 	defer s.out.mu.Unlock()

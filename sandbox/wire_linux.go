@@ -19,23 +19,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The host and a supervisor, where a sandbox has one, speak over a Unix stream socket. A frame is
-// four bytes of length, big endian, and that many bytes; open files travel with the first byte of a
-// frame. What the host says is gob or, in the case of a request, written by hand; both keep names
-// of any bytes whole. What the supervisor says is JSON: it may have been taken over, and gob is not
-// made for hostile input.
+// The host and a supervisor, if the sandbox has one, communicate over a Unix stream socket. A frame
+// is four bytes of length, big endian, and that many bytes; open files travel with the first byte
+// of a frame. The host's messages are gob or, for requests, encoded by hand; both preserve names
+// with arbitrary bytes. The supervisor's messages are JSON: the supervisor may have been taken
+// over, and gob is not designed for hostile input.
 
-// maxFrame bounds a frame: the kernel takes no more than 6 MiB of arguments and
-// environment.
+// maxFrame bounds a frame: the kernel accepts at most 6 MiB of arguments and environment.
 const maxFrame = 16 << 20
 
 // maxFrameFiles is the most files a frame carries.
 const maxFrameFiles = 3
 
-// request is what the host asks of the supervisor.
+// request is a request of the host to the supervisor.
 type request struct {
-	ID     uint64 // the command's, chosen by the host
-	Seq    uint64 // of a signal or kill, to be answered
+	ID     uint64 // the command's number, chosen by the host
+	Seq    uint64 // number of a request that must be answered
 	Op     string
 	Args   []string
 	Dir    string
@@ -48,12 +47,12 @@ const (
 	opStart  = "start"  // files: stdin, stdout, stderr
 	opSignal = "signal" // to the process group
 	opKill   = "kill"   // the whole tree
-	opReset  = "reset"  // kill every process but the first; of a first process that the broker made
-	opAdopt  = "adopt"  // file: an output pipe to be emptied until its writers are gone
+	opReset  = "reset"  // kill every process except the init process; only for an init process that the broker made
+	opAdopt  = "adopt"  // file: an output pipe to read until all writers have closed it
 	opListen = "listen" // on a loopback address inside: Args are network and address; the answer's file is the socket
 )
 
-// reply is what the supervisor tells the host.
+// reply is a message of the supervisor to the host.
 type reply struct {
 	ID     uint64     `json:"id,omitempty"`
 	Seq    uint64     `json:"seq,omitempty"`
@@ -64,8 +63,8 @@ type reply struct {
 	Facts  *facts     `json:"facts,omitempty"`
 
 	Denial  *Denial `json:"denial,omitempty"`
-	Lineage []int   `json:"lineage,omitempty"` // evDenied: numbers by which the command is found
-	Since   int64   `json:"since,omitempty"`   // evExceeded: by sinceBoot, before the look that saw it
+	Lineage []int   `json:"lineage,omitempty"` // evDenied: PIDs by which the command is found
+	Since   int64   `json:"since,omitempty"`   // evExceeded: in terms of sinceBoot, before the check that found it
 }
 
 func (r *reply) encode() ([]byte, error) { return json.Marshal(r) }
@@ -73,23 +72,23 @@ func (r *reply) encode() ([]byte, error) { return json.Marshal(r) }
 // The events.
 const (
 	evHello   = "hello"   // the sandbox is ready, or could not be made
-	evStarted = "started" // or could not be
+	evStarted = "started" // the command runs, or could not be started
 	evDone    = "done"    // answer to a signal or kill
 	evExited  = "exited"
 
 	evDenied    = "denied"    // a call was refused; sent by the broker
-	evUnwatched = "unwatched" // it is about to be ended, as that cannot be kept any more; likewise
-	evExceeded  = "exceeded"  // what runs takes more memory than all may have; likewise
+	evUnwatched = "unwatched" // the sandbox is about to be ended because its memory can no longer be watched; sent by the broker
+	evExceeded  = "exceeded"  // the processes exceed the sandbox's memory limit; sent by the broker
 )
 
-// wireError is an error that keeps what errors.Is needs across the socket.
+// wireError is an error that works with errors.Is across the socket.
 type wireError struct {
 	Text  string        `json:"text"`
 	Errno syscall.Errno `json:"errno,omitempty"`
 	Kinds []string      `json:"is,omitempty"` // names from wireSentinels
 }
 
-// wireSentinels are the errors that are told apart besides system ones.
+// wireSentinels lists the errors that can be distinguished, besides system errors.
 func wireSentinels() map[string]error {
 	return map[string]error{
 		"not found": exec.ErrNotFound, "ended": os.ErrProcessDone,
@@ -113,14 +112,14 @@ func toWire(err error) *wireError {
 
 func (w *wireError) Error() string { return w.Text }
 
-// Is serves errors.Is.
+// Is implements errors.Is.
 func (w *wireError) Is(target error) bool {
 	sentinels := wireSentinels()
 	return slices.ContainsFunc(w.Kinds, func(name string) bool { return sentinels[name] == target }) ||
 		w.Errno != 0 && errors.Is(w.Errno, target)
 }
 
-// err keeps a nil *wireError from becoming a non-nil error.
+// err converts w to an error; a nil *wireError becomes a nil error.
 func (w *wireError) err() error {
 	if w == nil {
 		return nil
@@ -132,7 +131,7 @@ func (w *wireError) err() error {
 type conn struct {
 	sock  *net.UnixConn
 	mu    sync.Mutex
-	types *gobStream // nil: every frame describes its types
+	types *gobStream // if nil, every frame describes its types
 }
 
 func newConn(f *os.File) (*conn, error) {
@@ -143,7 +142,7 @@ func newConn(f *os.File) (*conn, error) {
 	return &conn{sock: u}, nil
 }
 
-// unixSocket takes f over as the control socket that it is.
+// unixSocket takes over f, the control socket.
 func unixSocket(f *os.File) (*net.UnixConn, error) {
 	c, err := net.FileConn(f)
 	f.Close()
@@ -169,7 +168,7 @@ func socketPair() (host, guest *os.File, err error) {
 
 func (c *conn) close() error { return c.sock.Close() }
 
-// tell sends what the host says: a spec or a request.
+// tell sends a message of the host: a spec or a request.
 func (c *conn) tell(v any, files ...*os.File) error {
 	if r, ok := v.(request); ok {
 		return c.send(r.encode(), files)
@@ -184,7 +183,7 @@ func (c *conn) tell(v any, files ...*os.File) error {
 	return c.send(body.Bytes(), files)
 }
 
-// hear receives what the host says.
+// hear receives a message of the host.
 func (c *conn) hear(v any) ([]*os.File, error) {
 	body, files, err := c.receive()
 	if err == nil {
@@ -207,7 +206,7 @@ func (c *conn) decode(body []byte, v any) error {
 	return gob.NewDecoder(bytes.NewReader(body)).Decode(v)
 }
 
-// answer sends what the supervisor says.
+// answer sends a message of the supervisor.
 func (c *conn) answer(r reply, files ...*os.File) error {
 	body, err := r.encode()
 	if err != nil {
@@ -216,14 +215,14 @@ func (c *conn) answer(r reply, files ...*os.File) error {
 	return c.send(body, files)
 }
 
-// listen receives what the supervisor says. It has no files to give.
+// listen receives a message of the supervisor that carries no files.
 func (c *conn) listen() (r reply, err error) {
 	r, files, err := c.listenFiles()
 	closeFiles(files)
 	return r, err
 }
 
-// listenFiles is listen for an answer that may bring sockets made inside.
+// listenFiles is listen for an answer that may carry sockets made inside.
 func (c *conn) listenFiles() (r reply, files []*os.File, err error) {
 	body, files, err := c.receive()
 	if err != nil {
@@ -301,7 +300,7 @@ func (c *conn) body(head [4]byte, got int) ([]byte, error) {
 	return body, err
 }
 
-// rights reads the files out of ancillary data.
+// rights extracts the files from ancillary data.
 func rights(oob []byte) ([]*os.File, error) {
 	if len(oob) == 0 {
 		return nil, nil
@@ -314,7 +313,7 @@ func rights(oob []byte) ([]*os.File, error) {
 	for i := range msgs {
 		fds, err := unix.ParseUnixRights(&msgs[i])
 		if err != nil {
-			continue // credentials and the like, which carry no descriptor
+			continue // for example credentials, which carry no descriptor
 		}
 		for _, fd := range fds {
 			unix.CloseOnExec(fd)

@@ -87,8 +87,8 @@ func TestErrorsKeepTheirKindAcrossTheSocket(t *testing.T) {
 	}
 }
 
-// A supervisor that was taken over may send anything. The host must neither
-// crash nor hang nor believe it more than the fate of its own commands.
+// FuzzHostileSupervisor sends what a supervisor that was taken over might send. The host must
+// neither crash nor hang, and must trust it only with the fate of its own commands.
 func FuzzHostileSupervisor(f *testing.F) {
 	f.Add([]byte(`{"id":1,"event":"started","pid":7}`), []byte(`{"id":1,"event":"exited","status":{"code":3}}`))
 	f.Add([]byte(`{"id":1,"event":"exited"}`), []byte(`{"id":1,"event":"started"}`))
@@ -158,7 +158,8 @@ func TestSpecIsChecked(t *testing.T) {
 	}
 }
 
-// A broker's connection describes each type once, also when many speak at a time.
+// TestSharedTypes checks that a broker's connection describes each type only once, even if many
+// goroutines send at the same time.
 func TestSharedTypes(t *testing.T) {
 	a, b := pair(t)
 	a.shareTypes()

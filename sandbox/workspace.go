@@ -12,26 +12,26 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
-// workspace is the files side of a sandbox: where its tree comes from and what
-// the sandbox keeps on the host.
+// workspace is the file part of a sandbox: the source of its tree, and what the sandbox keeps on
+// the host.
 type workspace struct {
-	dir      string    // as commands see it
-	origin   string    // the snapshot as the host knows it; empty when in place
+	dir      string    // path as commands see it
+	origin   string    // the snapshot's path on the host; empty when in place
 	lower    string    // the snapshot's state on the host; empty when in place
 	frozen   []*frozen // layers over lower that forks share, oldest first
-	base     *base     // keeps lower, when it is no directory of the host's
+	base     *base     // holds lower, unless that is a directory of the host
 	opened   time.Time
 	source   string // the directory commands change, empty while only an overlay is planned
 	scratch  string // private directory, removed on Close
 	readOnly bool
-	overlay  bool // changes are in scratch/layer/upper over lower
+	overlay  bool // changes go to scratch/layer/upper, over lower
 	owner    *tree.Owner
-	owned    bool     // own has been through scratch
+	owned    bool     // own has processed scratch
 	layer    string   // fingerprint of the overlay's upper directory before it was used
-	layered  bool     // an earlier workspace in scratch left an overlay's directories, unused
-	lock     *os.File // tells a janitor that scratch is in use
-	disk     *disk    // of limited size, that scratch is on; nil where it is the host's
-	diskLess error    // why there is none, though it was asked for
+	layered  bool     // an earlier workspace in scratch left the directories of an overlay, unused
+	lock     *os.File // marks scratch as in use, so that a sweep leaves it alone
+	disk     *disk    // limited disk that holds scratch; nil if scratch is on the host's
+	diskLess error    // why there is no disk although one was requested
 }
 
 // The parts of a scratch directory.
@@ -68,14 +68,14 @@ func (ws *workspace) makeScratch(dir string) error {
 			return errors.Join(err, ws.remove())
 		}
 	}
-	// As /tmp is everywhere; nobody else reaches it through the directory above.
+	// The usual permissions of /tmp; nobody else can pass the directory above it.
 	if err := os.Chmod(ws.sub(scratchTmp), 0o777|os.ModeSticky); err != nil {
 		return errors.Join(err, ws.remove())
 	}
 	return nil
 }
 
-// makeLayer makes the directories of the overlay that changes go to.
+// makeLayer makes the directories of the overlay that receives changes.
 func (ws *workspace) makeLayer() error {
 	layer := ws.sub(scratchLayer)
 	for _, d := range []string{layer, layer + "/upper", layer + "/work"} {
@@ -117,8 +117,8 @@ func (ws *workspace) openSnapshot(ctx context.Context, cfg *Config) error {
 // asNew reports whether nothing was ever changed in the overlay's upper directory.
 func (ws *workspace) asNew() bool { return ws.layer != "" && fingerprintOf(ws.upper()) == ws.layer }
 
-// key names the directory below an overlay and the state that it is in itself, or is
-// "" if a mount of it cannot be told from another.
+// key identifies the directory below an overlay and that directory's own state. It returns "" if
+// mounts of it cannot be distinguished.
 func (ws *workspace) key() string {
 	fi, err := os.Lstat(ws.lower)
 	if err != nil || len(ws.frozen) > 0 {
@@ -127,8 +127,8 @@ func (ws *workspace) key() string {
 	return fmt.Sprintf("%q over %q %s", ws.dir, ws.lower, fileState(fi))
 }
 
-// rewind lets go of the snapshot, so that there can be another over the same scratch
-// directory; asNew is what asNew said after the last command.
+// rewind releases the snapshot, so that another can use the same scratch directory; asNew is the
+// result of asNew after the last command.
 func (ws *workspace) rewind(asNew bool) error {
 	err := ws.letGo()
 	if !asNew {
@@ -140,7 +140,7 @@ func (ws *workspace) rewind(asNew bool) error {
 
 func (ws *workspace) inPlace() bool { return ws.lower == "" }
 
-// copyOut makes a private copy of the snapshot where no overlay can be had.
+// copyOut makes a private copy of the snapshot if no overlay is available.
 func (ws *workspace) copyOut() error {
 	if ws.inPlace() || ws.source != "" {
 		return nil
@@ -153,8 +153,8 @@ func (ws *workspace) copyOut() error {
 	return nil
 }
 
-// materialize prepares the workspace for commands that share the host's view
-// of the file system: they see the copy where it lies.
+// materialize prepares the workspace for commands that share the host's view of the file system:
+// they see the copy at its real path.
 func (ws *workspace) materialize(cfg *Config) error {
 	if err := ws.unlimit(cfg); err != nil {
 		return err
@@ -169,19 +169,19 @@ func (ws *workspace) materialize(cfg *Config) error {
 
 func (ws *workspace) sub(part string) string { return filepath.Join(ws.scratch, part) }
 
-// own gives the scratch directories to the user commands run as.
+// own makes the user that commands run as the owner of the scratch directories.
 func (ws *workspace) own(o *tree.Owner) error {
-	copied := ws.owner == nil && ws.source == ws.sub(scratchWork) // by someone who knew no owner
+	copied := ws.owner == nil && ws.source == ws.sub(scratchWork) // copied before an owner was known
 	ws.owner = o
 	if o == nil || ws.owned {
-		return nil // at a second start all but new directories, made as theirs, is so already
+		return nil // at a second start everything has its owner, except new directories, which are made with it
 	}
 	ws.owned = true
 	parts := []string{scratchTmp, scratchHome}
 	if !ws.inPlace() {
 		parts = append(parts, scratchLayer, scratchLayer+"/upper", scratchLayer+"/work")
 	}
-	// What lies above stays ours: nobody else has business on this path.
+	// The directories above stay ours: nobody else may enter them.
 	for _, d := range parts {
 		if err := os.Lchown(ws.sub(d), o.UID, o.GID); err != nil {
 			return err
@@ -195,7 +195,7 @@ func (ws *workspace) own(o *tree.Owner) error {
 	return o.Take(ws.sub(scratchCache))
 }
 
-// remove deletes the scratch directory and lets go of what it shared.
+// remove deletes the scratch directory and releases what the workspace shared.
 func (ws *workspace) remove() error {
 	if ws == nil {
 		return nil
@@ -227,7 +227,7 @@ func (ws *workspace) letGo() (err error) {
 	return err
 }
 
-// copyBase copies the state that the workspace starts from to dst.
+// copyBase copies the workspace's starting state to dst.
 func (ws *workspace) copyBase(dst string) error {
 	return tree.CopyLayers(ws.state(AtFork), dst, ws.owner)
 }

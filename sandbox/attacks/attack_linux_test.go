@@ -18,9 +18,9 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// attack is one hostile program. It runs twice: inside a sandbox, where the host
-// must see nothing of it, and outside as its control, where the host must see
-// that it bites: else the first run would prove nothing.
+// attack is one hostile program. It runs twice: inside a sandbox, where the host must see no
+// effect, and outside as its control, where the host must see that it succeeds. Without the control
+// the first run would prove nothing.
 type attack struct {
 	name string
 	does string // in words, for the table that -v prints
@@ -29,31 +29,30 @@ type attack struct {
 	prog string
 	args func(b *bed) []string
 	env  func(b *bed) []string
-	// bit is what the host sees of a success, "" if there is nothing to see. The
-	// attack's own word is told by (*bed).claimed, for what leaves no trace outside.
+	// bit returns what the host sees of a success, or "" if there is nothing to see. For an attack
+	// that leaves no trace outside, (*bed).claimed takes the program's own word.
 	bit func(b *bed) string
-	// want is how the attack ends inside: names of errors such as "EPERM", or
-	// "ok" where the call is granted and reaches nothing, or "SIGSYS" and the like;
-	// alternatives are divided by a bar. Empty is not looked at.
+	// want is how the attack ends inside: an error name such as "EPERM", "ok" if the call is
+	// allowed but reaches nothing, or a signal name such as "SIGSYS". Alternatives are separated by
+	// a bar. If want is empty, the ending is not checked.
 	want string
 
-	during func(b *bed) // what the host does while the program runs
-	// play is for attacks that are more than one program run to its end; it takes
-	// the place of prog.
+	during func(b *bed) // run by the host while the program runs
+	// play replaces prog for attacks that are more than one program run to its end.
 	play   func(b *bed)
-	config func(*sandbox.Config) // a sandbox of its own, so configured
-	alone  bool                  // a sandbox of its own
-	root   bool                  // the control, or what the host must lay out, is root's
-	as     *syscall.Credential   // whom the control runs as, if root
-	// noControl says why there is no control run: what would be hit is the machine.
+	config func(*sandbox.Config) // gives the attack a separate sandbox with this configuration
+	alone  bool                  // gives the attack a separate sandbox
+	root   bool                  // the control, or the host's preparation, needs root
+	as     *syscall.Credential   // user of the control run, if root
+	// noControl is the reason for having no control run: it would hit the machine itself.
 	noControl string
 	needs     func() string // why this host cannot run the attack, or ""
 }
 
-// attacks are told apart by what they go for.
+// attacks are grouped by their target.
 var attacks = map[string][]attack{}
 
-// attackTimeout is a bound for programs that hang, not a measure of anything.
+// attackTimeout is a safety bound for programs that hang; it measures nothing.
 const attackTimeout = 2 * time.Minute
 
 func runAttacks(t *testing.T, class string) {
@@ -119,20 +118,20 @@ func (a attack) run(t *testing.T, sb sandbox.Sandbox, root string) {
 	out.end()
 }
 
-// dir is the name as that of a directory which shells take for one word.
+// dir returns the attack's name as a directory name that shells take for one word.
 func (a attack) dir() string { return strings.NewReplacer(" ", "-", ",", "", "'", "").Replace(a.name) }
 
-// bed is what one run of an attack may reach: a directory of its own to work in,
-// and a place beside it that it must not touch, with a secret in it.
+// bed holds what one run of an attack may reach: its working directory, and a place next to it,
+// with a secret in it, that it must not touch.
 type bed struct {
 	t      *testing.T
 	a      attack
 	sb     sandbox.Sandbox // nil in the control run
 	dir    string          // the program's directory
-	out    string          // the place beyond
+	out    string          // the place outside
 	secret string
 	ending string        // how the program ended: an error's name, "ok", a signal's name
-	told   string        // its standard error
+	told   string        // standard error
 	exit   *sandbox.Exit // nil in the control run
 	state  map[string]any
 	undo   []func()
@@ -154,7 +153,7 @@ func newBed(t *testing.T, a attack, dir string) *bed {
 	return b
 }
 
-// openUp lets every user come as far as dir, which t.TempDir closes.
+// openUp lets every user reach dir, since t.TempDir closes the directories above it.
 func openUp(t testing.TB, dir string) {
 	t.Helper()
 	for _, d := range []string{dir, filepath.Dir(dir)} {
@@ -164,7 +163,7 @@ func openUp(t testing.TB, dir string) {
 	}
 }
 
-// end undoes what the run laid out, last first.
+// end undoes the run's preparations in reverse order.
 func (b *bed) end() {
 	for _, f := range slices.Backward(b.undo) {
 		f()
@@ -172,7 +171,7 @@ func (b *bed) end() {
 	b.undo = nil
 }
 
-// attack runs the program and keeps how it ended.
+// attack runs the program and records how it ended.
 func (b *bed) attack() {
 	b.t.Helper()
 	b.t.Cleanup(b.end)
@@ -244,7 +243,7 @@ func (b *bed) outside(args, env []string, stdin *os.File) {
 	timer := time.AfterFunc(attackTimeout, func() { _ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) })
 	_ = cmd.Wait()
 	timer.Stop()
-	_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // what it left in its group
+	_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // what remains in its process group
 	b.told = buf.String()
 	ws := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	var sig syscall.Signal
@@ -254,7 +253,7 @@ func (b *bed) outside(args, env []string, stdin *os.File) {
 	b.ending = ending(ws.ExitStatus(), sig, b.told)
 }
 
-// program is the binary that attacks: this one, or what the bed put in its place.
+// program returns the path of the attacking binary: this one, or the one that the bed prepared.
 func (b *bed) program() string {
 	if p, ok := b.state["program"].(string); ok {
 		return p
@@ -262,7 +261,7 @@ func (b *bed) program() string {
 	return self(b.t)
 }
 
-// ending puts a name to how an attack ended.
+// ending names how an attack ended.
 func ending(code int, sig syscall.Signal, told string) string {
 	if sig != 0 {
 		return unix.SignalName(sig)
@@ -281,7 +280,7 @@ func (b *bed) met(want string) bool {
 	return want == "" || slices.Contains(strings.Split(want, "|"), b.ending)
 }
 
-// attackProgram registers f as a helper whose errors are told by their names.
+// attackProgram registers f as a helper that reports errors by their errno names.
 func attackProgram(name string, f func(a []string) error) string {
 	helpers[name] = func(a []string) error {
 		err := f(a)
@@ -294,9 +293,9 @@ func attackProgram(name string, f func(a []string) error) string {
 	return name
 }
 
-// What the host sees.
+// Checks by the host.
 
-// claimed believes the program that it succeeded.
+// claimed takes the program's own word that it succeeded.
 func claimed(b *bed) string {
 	if b.ending == "ok" {
 		return "the program says so"
@@ -304,7 +303,7 @@ func claimed(b *bed) string {
 	return ""
 }
 
-// canaryHurt looks at the place beyond.
+// canaryHurt checks the place outside.
 func canaryHurt(b *bed) string {
 	got, err := os.ReadFile(filepath.Join(b.out, "canary"))
 	if err != nil || string(got) != b.secret {
@@ -322,7 +321,7 @@ func canaryHurt(b *bed) string {
 	return ""
 }
 
-// secretOut looks for the secret in what the program printed and left.
+// secretOut looks for the secret in the program's output and files.
 func secretOut(b *bed) string {
 	if strings.Contains(b.told, b.secret) {
 		return "the secret was printed"
@@ -339,7 +338,7 @@ func secretOut(b *bed) string {
 	return found
 }
 
-// setIDLeft looks for files that would make another run as their owner.
+// setIDLeft looks for files that would run as their owner for somebody else.
 func setIDLeft(b *bed) string {
 	found := ""
 	_ = filepath.WalkDir(b.dir, func(p string, d os.DirEntry, err error) error {
@@ -354,7 +353,7 @@ func setIDLeft(b *bed) string {
 	return found
 }
 
-// noLonger says that a path of the host's is gone.
+// noLonger reports that a path of the host has disappeared.
 func noLonger(path string) string {
 	if _, err := os.Lstat(path); err != nil {
 		return err.Error()
@@ -362,7 +361,7 @@ func noLonger(path string) string {
 	return ""
 }
 
-// there says that a path of the host's exists.
+// there reports that a path of the host exists.
 func there(path string) string {
 	if _, err := os.Lstat(path); err == nil {
 		return path + " exists"

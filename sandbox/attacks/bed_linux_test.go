@@ -20,9 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// victim is a process of the host's that attacks are after. It holds the canary
-// open, has the secret in its environment and a text in its memory, and tells
-// that text when asked.
+// victim is a host process that attacks aim at. It holds the canary open, has the secret in its
+// environment and a text in its memory, and returns that text on request.
 type victim struct {
 	cmd   *exec.Cmd
 	ask   io.WriteCloser
@@ -36,7 +35,7 @@ const victimText = "what the victim holds"
 
 func init() {
 	helpers["victim"] = func(a []string) error {
-		// Where only children may be traced, this process lets anyone.
+		// If only children may be traced on this host, this process allows any tracer.
 		_ = unix.Prctl(unix.PR_SET_PTRACER, ^uintptr(0), 0, 0, 0)
 		page, err := unix.Mmap(-1, 0, os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 		if err != nil {
@@ -55,7 +54,7 @@ func init() {
 	}
 }
 
-// victim starts one for this run.
+// victim starts a victim process for this run.
 func (b *bed) victim() *victim {
 	b.t.Helper()
 	if v, ok := b.state["victim"].(*victim); ok {
@@ -89,7 +88,7 @@ func (b *bed) victim() *victim {
 
 func (v *victim) pid() string { return strconv.Itoa(v.cmd.Process.Pid) }
 
-// victimHurt asks the victim whether it lives and what it holds.
+// victimHurt checks whether the victim is alive and still holds the same text.
 func victimHurt(b *bed) string {
 	v := b.victim()
 	if stopped(v.cmd.Process.Pid) {
@@ -107,7 +106,7 @@ func victimHurt(b *bed) string {
 	return ""
 }
 
-// stopped looks at the state in /proc/PID/stat.
+// stopped reports whether /proc/PID/stat shows the process as stopped.
 func stopped(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -117,8 +116,7 @@ func stopped(pid int) bool {
 	return strings.HasPrefix(rest, "T") || strings.HasPrefix(rest, "t")
 }
 
-// listen makes a listener of the host's whose callers are counted, and returns
-// its address.
+// listen opens a listener on the host that counts its callers, and returns its address.
 func (b *bed) listen(network, addr string) string {
 	b.t.Helper()
 	count := new(atomic.Int64)
@@ -166,8 +164,8 @@ func (b *bed) receive(network, addr string, count *atomic.Int64) string {
 	return c.LocalAddr().String()
 }
 
-// reached says that someone came to the listener. Who comes does so before its
-// program ends, so only the count may lag.
+// reached reports that someone connected to the listener. A caller connects before its program
+// ends, so only the count may lag behind.
 func reached(b *bed) string {
 	count, ok := b.state["count"].(*atomic.Int64)
 	if !ok {
@@ -175,7 +173,7 @@ func reached(b *bed) string {
 	}
 	wait := 100 * time.Millisecond
 	if b.sb == nil {
-		wait = time.Minute // it must come
+		wait = time.Minute // a connection is expected
 	}
 	for deadline := time.Now().Add(wait); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if n := count.Load(); n > 0 {
@@ -185,7 +183,7 @@ func reached(b *bed) string {
 	return ""
 }
 
-// handsOut is a socket of the host's that hands the place beyond to whoever asks.
+// handsOut opens a socket on the host that passes the place outside to whoever asks.
 func (b *bed) handsOut() string {
 	path := filepath.Join(b.out, "host-sock")
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
@@ -209,7 +207,7 @@ func (b *bed) handsOut() string {
 	return path
 }
 
-// shortDir is a directory outside whose name leaves room for a socket's below /proc/self/root.
+// shortDir makes a directory outside with a name short enough for a socket below /proc/self/root.
 func shortDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "s")

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// calls are system calls into parts of the kernel that no build needs. Their
-// arguments are such that nothing comes of them; what counts is who answers: the
-// filter, or outside, the kernel's own code behind it.
+// calls are system calls into parts of the kernel that no build needs. Their arguments are chosen
+// to have no effect; what matters is who answers: the filter, or (outside) the kernel's own code
+// behind it.
 func calls() []attack {
 	none := unsafe.Pointer(unsafe.StringData("/nonexistent\x00"))
 	tmpfs := unsafe.Pointer(unsafe.StringData("tmpfs\x00"))
@@ -75,9 +75,9 @@ func calls() []attack {
 	return out
 }
 
-// badArgument is nothing that any call takes. It is not on the heap, since only
-// numbers refer to it.
+// badArgument is an argument that no call accepts. It is not on the heap, since only numbers refer
+// to it.
 var badArgument [512]byte
 
-// noSuchCall stands for a call that only other processors have.
+// noSuchCall stands for a call that exists only on other processors.
 const noSuchCall = 1 << 20

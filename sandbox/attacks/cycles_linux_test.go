@@ -22,7 +22,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/cgroup"
 )
 
-// standing counts what a host holds together with its broker and fork server.
+// standing counts the resources of a host with its broker and fork server.
 type standing struct {
 	broker      int
 	forkServer  int
@@ -30,14 +30,14 @@ type standing struct {
 	descriptors [3]int // of the host, the broker and the fork server
 	mounts      [2]int // of the host and the broker
 	children    int    // of the broker and of the host, zombies too
-	namespaces  int    // of mounts, in which the broker's threads are
-	groups      int    // control groups of the host's making
+	namespaces  int    // mount namespaces that the broker's threads are in
+	groups      int    // control groups that the host made
 	files       int    // in the scratch directory
-	memory      [3]int // of the host, the broker and the fork server: their own pages, in MiB
+	memory      [3]int // private memory of the host, the broker and the fork server, in MiB
 }
 
-// mayGrow is by how much memory may differ, in MiB: what a heap keeps depends on when it
-// was last cleaned.
+// mayGrow is the tolerated difference in memory, in MiB: the size of a heap depends on when it was
+// last collected.
 const mayGrow = 8
 
 func (s standing) String() string {
@@ -49,7 +49,7 @@ func (s standing) within(was standing) bool {
 	ok := s.broker == was.broker && s.forkServer == was.forkServer && s.goroutines <= was.goroutines && s.children <= was.children && s.namespaces <= was.namespaces &&
 		s.groups <= was.groups && s.files <= was.files
 	for i := range s.descriptors {
-		ok = ok && s.descriptors[i] <= was.descriptors[i] && (s.memory[i] <= was.memory[i]+mayGrow || raceDetector) // whose memory grows
+		ok = ok && s.descriptors[i] <= was.descriptors[i] && (s.memory[i] <= was.memory[i]+mayGrow || raceDetector) // memory grows under the race detector
 	}
 	for i := range s.mounts {
 		ok = ok && s.mounts[i] <= was.mounts[i]
@@ -57,7 +57,7 @@ func (s standing) within(was standing) bool {
 	return ok
 }
 
-// stand counts now. scratch is where sandboxes keep their files.
+// stand takes the counts now. scratch is where sandboxes keep their files.
 func stand(t *testing.T, scratch string) (s standing) {
 	t.Helper()
 	s.broker, s.goroutines = theBrokerOf(t, os.Getpid()), runtime.NumGoroutine()
@@ -98,7 +98,7 @@ func stand(t *testing.T, scratch string) (s standing) {
 	return s
 }
 
-// groupsOf counts the control groups that a process has made, in all hierarchies.
+// groupsOf counts the control groups that a process has made in all hierarchies.
 func groupsOf(t *testing.T, pid int) (n int) {
 	t.Helper()
 	ours := fmt.Sprintf("%s%d-", cgroup.Prefix, pid)
@@ -112,13 +112,13 @@ func groupsOf(t *testing.T, pid int) (n int) {
 			if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), ours) {
 				n++
 			}
-			return nil // it may have just gone
+			return nil // it may have just disappeared
 		})
 	}
 	return n
 }
 
-// childrenOf lists a process's children, those of all its threads.
+// childrenOf lists the children of all threads of a process.
 func childrenOf(t *testing.T, pid int) (out []int) {
 	t.Helper()
 	paths, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
@@ -126,7 +126,7 @@ func childrenOf(t *testing.T, pid int) (out []int) {
 		t.Fatal(err)
 	}
 	for _, path := range paths {
-		b, _ := os.ReadFile(path) // of a thread that has just ended
+		b, _ := os.ReadFile(path) // fails if the thread has just ended
 		for _, word := range strings.Fields(string(b)) {
 			n, _ := strconv.Atoi(word)
 			out = append(out, n)
@@ -135,7 +135,7 @@ func childrenOf(t *testing.T, pid int) (out []int) {
 	return out
 }
 
-// cycle is a life of a sandbox, which begins and ends in one of several ways.
+// cycle opens, uses and ends a sandbox in one of several ways.
 func cycle(t *testing.T, i int, dir, scratch string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -150,9 +150,9 @@ func cycle(t *testing.T, i int, dir, scratch string) {
 		time.AfterFunc(time.Duration(i%7)*time.Millisecond, cancel)
 	case 19, 33: // a control group
 		cfg.Limits = sandbox.Limits{MemoryTotal: 256 << 20, CPU: 1}
-	case 27, 28: // a disk of its own, for a workspace in place and for another
+	case 27, 28: // a disk of its own, for a workspace in place and for a snapshot
 		cfg.Limits = sandbox.Limits{Disk: 1 << 20}
-	case 21, 43: // a way out
+	case 21, 43: // network access
 		cfg.Net = []string{"example.test"}
 	}
 	sb, err := sandbox.Local(ctx, cfg)
@@ -175,7 +175,7 @@ func cycle(t *testing.T, i int, dir, scratch string) {
 		err = nil
 	case 9:
 		_, _ = sb.Exec(ctx, sandbox.Cmd{Args: []string{"sleep", "0.01"}})
-	case 23: // a file in the upper layer, and one beside it
+	case 23: // a file in the upper layer, and one next to it
 		_, err = sb.Exec(ctx, sandbox.Cmd{Args: []string{"sh", "-c", "echo > x; echo > /tmp/x"}})
 	default:
 		_, err = sb.Exec(ctx, sandbox.Cmd{Args: []string{"true"}})
@@ -185,7 +185,7 @@ func cycle(t *testing.T, i int, dir, scratch string) {
 	}
 }
 
-// leases are lives of sandboxes that are used again, each a few times.
+// leases runs sandboxes that are reused, each a few times.
 func leases(t *testing.T, p *sandbox.Pool, n int, snap sandbox.Snapshot) {
 	for i := range n {
 		sb, err := p.Acquire(t.Context(), sandbox.Request{Snapshot: snap, Domain: []string{"a", "b", ""}[i%3]})
@@ -200,8 +200,8 @@ func leases(t *testing.T, p *sandbox.Pool, n int, snap sandbox.Snapshot) {
 	}
 }
 
-// After thousands of lives nothing is left of them in the host, its broker or its
-// fork server, nor on the disk. LUTHIER_CYCLES is their number.
+// TestThousandsOfLives checks that after thousands of sandboxes nothing is left of them in the
+// host, its broker or its fork server, nor on the disk. LUTHIER_CYCLES sets their number.
 func TestThousandsOfLives(t *testing.T) {
 	n, _ := strconv.Atoi(os.Getenv("LUTHIER_CYCLES"))
 	switch {
@@ -211,13 +211,13 @@ func TestThousandsOfLives(t *testing.T) {
 	default:
 		n = tier.Pick(0, scaled(500), scaled(3000))
 	}
-	keep := open(t, sandbox.Config{}) // or the broker would rest
+	keep := open(t, sandbox.Config{}) // otherwise the broker would go idle
 	if keep.Isolation().Tier == sandbox.TierNone {
 		t.Skip("no broker here")
 	}
 	dir, scratch := t.TempDir(), t.TempDir()
 	lives := func(n int) {
-		// The pool goes with them: how many sandboxes it keeps is another's test.
+		// The pool is closed with them; how many sandboxes it keeps is covered by another test.
 		p, err := sandbox.NewPool(sandbox.PoolConfig{Config: sandbox.Config{ScratchDir: scratch}, MaxUses: 20})
 		if err != nil {
 			t.Fatal(err)
@@ -247,7 +247,7 @@ func TestThousandsOfLives(t *testing.T) {
 		})
 		return now
 	}
-	lives(300) // what is made once is made now
+	lives(300) // create now what is created only once
 	before := settled("end of the first", func(s standing) bool { return s.files == 0 })
 	begun := time.Now()
 	lives(n)

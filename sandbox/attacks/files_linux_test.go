@@ -156,7 +156,7 @@ func init() {
 			args: func(b *bed) []string { return []string{`echo x > "/dev/shm/luthier-$1"`, b.secret} },
 			bit:  func(b *bed) string { return b.gone("/dev/shm/luthier-" + b.secret) }},
 		{name: "file capabilities", prog: attackProgram("setcap", func([]string) error {
-			// Version 2, effective, all of the first 32.
+			// Version 2, effective, all of the first 32 capabilities.
 			v := []byte{1, 0, 0, 2, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 			return errors.Join(os.WriteFile("cap", nil, 0o755), unix.Setxattr("cap", "security.capability", v, 0))
 		}), root: true, want: "EPERM", does: "puts capabilities on a file", bit: func(b *bed) string {
@@ -202,8 +202,8 @@ func hardlink(a []string) error {
 	return os.WriteFile("hard", []byte("x"), 0o644)
 }
 
-// swapRace has one thread exchange d and the link while another writes by d. At
-// the end it does so in turns, so that one write at least goes by the link.
+// swapRace has one thread exchange d and the link while another writes through d. At the end it
+// takes turns, so that at least one write goes through the link.
 func swapRace(a []string) error {
 	if err := errors.Join(os.Mkdir("d", 0o755), os.WriteFile("d/canary", nil, 0o644), os.Symlink(a[1], "l")); err != nil {
 		return err
@@ -366,7 +366,7 @@ func mknodDisk(a []string) error {
 	return err
 }
 
-// devices0 opens what reaches below every file system.
+// devices0 opens devices that bypass every file system.
 func devices0([]string) error {
 	last := error(unix.ENOENT)
 	disks, _ := filepath.Glob("/dev/[svx]d[a-z]")
@@ -431,7 +431,7 @@ func copyTo(from, to string) error {
 	return errors.Join(err, os.WriteFile(to, b, 0o644))
 }
 
-// selfWrite has a shell append to this program, once this program runs no more.
+// selfWrite has a shell append to this program after this program has ended.
 func selfWrite([]string) error {
 	fd, err := unix.Open("/proc/self/exe", unix.O_RDONLY, 0)
 	if err != nil {
@@ -455,8 +455,8 @@ func (b *bed) copyProgram() {
 	b.state["program"], b.state["size"] = path, fi.Size()
 }
 
-// copySelf has another process write the copy: a file that this one had open for
-// writing when it started some other program could not be executed for a while.
+// copySelf has another process write the copy. If this process started another program while it had
+// the file open for writing, the file could not be executed for a while.
 func (b *bed) copySelf(path string) {
 	if out, err := exec.Command("cp", self(b.t), path).CombinedOutput(); err != nil {
 		b.t.Fatalf("%v %s", err, out)
@@ -480,7 +480,7 @@ func programHurt(b *bed) string {
 	return ""
 }
 
-// gone says that path was made, and removes it.
+// gone reports that path was made, and removes it.
 func (b *bed) gone(path string) string {
 	why := there(path)
 	_ = os.Remove(path)

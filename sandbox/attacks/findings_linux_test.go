@@ -11,7 +11,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// TestAttackFindings are attacks that once succeeded, and what is near them.
+// TestAttackFindings runs attacks that once succeeded, and variations of them.
 func TestAttackFindings(t *testing.T) {
 	t.Parallel()
 	runAttacks(t, "findings")

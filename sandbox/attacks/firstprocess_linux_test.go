@@ -20,22 +20,22 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// TestAttackFirstProcess are attacks on the first process of a sandbox, which runs
-// under the same user as commands. It is part of no command's life: it may end only
-// with the whole sandbox, and then at once.
+// TestAttackFirstProcess attacks the init process of a sandbox, which runs as the same user as
+// commands. It is not part of any command: it may end only together with the whole sandbox, and
+// then at once.
 func TestAttackFirstProcess(t *testing.T) {
 	t.Parallel()
 	runAttacks(t, "first process")
 }
 
-// againstFirst is an attack after which the sandbox serves as before.
+// againstFirst returns an attack after which the sandbox must work as before.
 func againstFirst(name, does string, f func([]string) error, want string) attack {
 	return attack{name: name, does: does, alone: true, noControl: "process 1 is the machine's", want: want,
 		prog: attackProgram("first-"+strings.ReplaceAll(name, " ", "-"), f), bit: firstHurt}
 }
 
-// firstHurt looks from outside whether the first process is as it should be, and
-// whether it serves.
+// firstHurt checks from outside whether the init process is unchanged and whether the sandbox still
+// works.
 func firstHurt(b *bed) string {
 	if why := sandboxGone(b); why != "" {
 		return why
@@ -54,8 +54,8 @@ func firstHurt(b *bed) string {
 	return ""
 }
 
-// firstOf returns the number outside of a sandbox's first process: the nearest process above a
-// command that is number 1 inside.
+// firstOf returns the PID outside of a sandbox's init process: the nearest ancestor of a command
+// that has PID 1 inside.
 func firstOf(b *bed) int {
 	mark := uniqueSleep()
 	p, err := b.sb.Start(b.t.Context(), sandbox.Cmd{Args: []string{"sleep", mark}})
@@ -82,7 +82,7 @@ func firstOf(b *bed) int {
 	return 0
 }
 
-// orEnds is an attack after which the sandbox serves, or has ended for good, and
+// orEnds returns an attack after which the sandbox must either work or have ended for good, and
 // soon: the attacker was free to end it anyway.
 func orEnds(name, does string, f func([]string) error) attack {
 	a := againstFirst(name, does, f, "")
@@ -107,7 +107,7 @@ func raw(nr uintptr, args ...uintptr) error {
 	return nil
 }
 
-// sent sends process 1 a signal in each way there is.
+// sent sends a signal to process 1 in every possible way.
 func sent(sig int) {
 	var info [128]byte
 	*(*int32)(unsafe.Pointer(&info)) = int32(sig)
@@ -124,7 +124,7 @@ func sent(sig int) {
 	}
 }
 
-// limitFirst gives process 1 a limit.
+// limitFirst sets a resource limit on process 1.
 func limitFirst(which int, n uint64) func([]string) error {
 	return func([]string) error {
 		lim := unix.Rlimit{Cur: n, Max: n}
@@ -132,8 +132,8 @@ func limitFirst(which int, n uint64) func([]string) error {
 	}
 }
 
-// reachFirst tries all that shows, changes or borrows another process, and fails if
-// everything is refused.
+// reachFirst tries every call that shows, changes or borrows another process, and fails if all are
+// refused.
 func reachFirst([]string) error {
 	var got []string
 	try := func(name string, err error) {
@@ -151,7 +151,7 @@ func reachFirst([]string) error {
 	}
 	for _, name := range []string{"mem", "oom_score_adj", "oom_adj", "coredump_filter", "clear_refs", "timerslack_ns", "comm", "loginuid", "uid_map", "setgroups", "attr/current", "sched", "autogroup", "task/1/comm"} {
 		fd, err := unix.Open("/proc/1/"+name, unix.O_WRONLY, 0)
-		if err == nil { // which of some is granted to all
+		if err == nil { // some of these are granted to every process
 			_, err = unix.Write(fd, []byte("1"))
 			unix.Close(fd)
 		}
@@ -245,8 +245,9 @@ func init() {
 	}
 }
 
-// Who stops every process that he sees stops also those that are about to become
-// commands. The host must get an answer, and the sandbox serve when he is gone.
+// TestStopperInside checks that a process that stops every process it sees, including those about
+// to become commands, does no lasting harm: the host gets an answer, and the sandbox works again
+// when the stopper is gone.
 func TestStopperInside(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -258,7 +259,7 @@ func TestStopperInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.Sleep(20 * time.Millisecond)
-	// A child looks for its program in all these places, and is met there.
+	// A child looks for its program in all these places, which leaves time to stop it.
 	path := "PATH=" + strings.Repeat("/x:", 100_000) + "/bin"
 	for i := range tier.Pick(1, 4, 4) {
 		answered := make(chan error, 1)
@@ -282,8 +283,7 @@ func TestStopperInside(t *testing.T) {
 	sh(t, sb, "true")
 }
 
-// exhaust opens more and more of a kind until it cannot, and says how many it holds
-// then.
+// exhaust opens resources of a kind until it fails, and returns how many it then holds.
 func exhaust(kind string) (n int, why error) {
 	watching := 0
 	for {
@@ -325,7 +325,7 @@ func exhaust(kind string) (n int, why error) {
 
 func init() {
 	helpers["exhaust"] = func(a []string) error {
-		word, err := os.Create(a[1]) // while that can be had
+		word, err := os.Create(a[1]) // while a file can still be made
 		if err != nil {
 			return err
 		}
@@ -341,7 +341,7 @@ func init() {
 	}
 }
 
-// openOne opens one of a kind, as a host does.
+// openOne opens one resource of a kind, as a host does.
 func openOne(kind string) (err error) {
 	var fd int
 	switch kind {
@@ -372,8 +372,8 @@ func openOne(kind string) (err error) {
 	return err
 }
 
-// A sandbox that takes all it can get of what the kernel counts leaves the host its
-// own, and serves again when the taker is gone.
+// TestExhaustionInside checks that a sandbox that takes all it can get of a counted kernel resource
+// leaves the host its own share, and works again when the taker is gone.
 func TestExhaustionInside(t *testing.T) {
 	all := []string{"pty", "inotify", "watches", "epoll", "timerfd", "pipe", "memfd", "eventfd"}
 	for _, kind := range tier.Pick(all[:2], all, all) {
@@ -419,7 +419,7 @@ func TestExhaustionInside(t *testing.T) {
 	}
 }
 
-// bounded reads a bound of the kernel's; what cannot be read is none.
+// bounded parses a limit reported by the kernel; text that is not a number means no limit.
 func bounded(text string) int {
 	n, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil {

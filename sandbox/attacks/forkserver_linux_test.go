@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// A fork server that is killed costs no sandbox: those that stand go on, and the next are
-// made by another, also while many are being made.
+// TestNurseryDeath checks that killing a fork server costs no sandbox: existing ones go on, and the
+// next are made by another fork server, even if it is killed while many are being made.
 func TestNurseryDeath(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("an ordinary user's broker is another's child")
@@ -43,7 +43,7 @@ func TestNurseryDeath(t *testing.T) {
 				t.Errorf("a sandbox made meanwhile: %v", err)
 			}
 		}
-		// Four may have been made before the end of it.
+		// Up to four sandboxes may have been made before it was found dead.
 		open(t, sandbox.Config{}).Close()
 		now := stand(t, t.TempDir())
 		if now.forkServer == last || now.broker != before.broker {

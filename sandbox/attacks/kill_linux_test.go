@@ -26,12 +26,12 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/scratch"
 )
 
-// victimHost is a host that makes, uses and closes sandboxes until it is killed.
-// Its program has a name of its own, by which all that came of it is found.
+// victimHost is a host that makes, uses and closes sandboxes until it is killed. Its program has a
+// unique name, by which all processes that came from it are found.
 type victimHost struct {
 	t     *testing.T
 	exe   string
-	mark  string // what its commands sleep, by which they are found
+	mark  string // sleep time of its commands, by which they are found
 	dir   string // scratch
 	cmd   *exec.Cmd
 	lines chan string // "ok", or the errors it met
@@ -59,7 +59,7 @@ func init() {
 	}
 }
 
-// lifeOnce is a lease of a pool, or a sandbox of its own.
+// lifeOnce uses a lease of a pool, or a separate sandbox.
 func lifeOnce(ctx context.Context, p *sandbox.Pool, a []string, leased bool) (err error) {
 	var sb sandbox.Sandbox
 	if leased {
@@ -103,8 +103,8 @@ func startVictim(t *testing.T, scratch string) *victimHost {
 	return v
 }
 
-// left lists the processes that run its program, were forked of it, or are commands
-// of its sandboxes.
+// left lists the processes that run the host's program, were forked from it, or are commands of its
+// sandboxes.
 func (v *victimHost) left() (out []int) {
 	paths, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -121,8 +121,8 @@ func (v *victimHost) left() (out []int) {
 	return out
 }
 
-// find returns a process of the host's: itself, its broker or its broker's fork server;
-// 0 if there is none yet.
+// find returns the PID of the host, its broker or its broker's fork server, or 0 if it does not
+// exist yet.
 func (v *victimHost) find(who string) int {
 	if who == "host" {
 		return v.cmd.Process.Pid
@@ -134,8 +134,8 @@ func (v *victimHost) find(who string) int {
 	return v.child(broker, func(args string) bool { return !strings.Contains(args, sandboxtest.BrokerArg) })
 }
 
-// child finds one by its arguments, in our PID namespace: of the children of a broker
-// that is only the fork server.
+// child finds a child by its arguments in our PID namespace. Of a broker's children only the fork
+// server is in it.
 func (v *victimHost) child(parent int, is func(args string) bool) int {
 	for _, pid := range v.left() {
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -150,15 +150,15 @@ func (v *victimHost) child(parent int, is func(args string) bool) int {
 	return 0
 }
 
-// TestKilledAnywhere kills a host, its broker or its fork server at many moments of their
-// lives. Of a host that is gone nothing is left; one whose broker or fork server is gone
-// hears of it by a clear error, and goes on.
+// TestKilledAnywhere kills a host, its broker or its fork server at many moments of their lives. If
+// the host is killed, nothing may be left of it. If its broker or fork server is killed, the host
+// must get a clear error and go on.
 func TestKilledAnywhere(t *testing.T) {
 	tier.Normal(t)
 	if os.Geteuid() != 0 {
 		t.Skip("an ordinary user does not see what program a first process runs")
 	}
-	open(t, sandbox.Config{}) // skips where the tier cannot be had
+	open(t, sandbox.Config{}) // skips if the tier is not available
 	kept := t.TempDir()
 	mounts := strings.Count(read(t, "/proc/self/mountinfo"), "\n")
 	points := tier.Pick(6, scaled(36), scaled(300))
@@ -168,8 +168,8 @@ func TestKilledAnywhere(t *testing.T) {
 	room := make(chan struct{}, 6) // most of the time they wait
 	for i := range points {
 		who := []string{"host", "broker", "fork server"}[i%3]
-		// The start takes the first of these milliseconds, after which sandboxes
-		// follow each other: there chance does as well as order.
+		// The start takes the first of these milliseconds; after that sandboxes follow each other,
+		// so that the exact moment no longer matters.
 		delay := time.Duration(i) * 5 * time.Millisecond
 		if i%2 == 1 {
 			delay = time.Duration(rand.Int64N(int64(200 * time.Millisecond)))
@@ -194,12 +194,13 @@ func TestKilledAnywhere(t *testing.T) {
 	if n := strings.Count(read(t, "/proc/self/mountinfo"), "\n"); n != mounts {
 		t.Errorf("%d mounts, had %d", n, mounts)
 	}
-	open(t, sandbox.Config{Dir: t.TempDir(), ScratchDir: kept}) // its broker looks around there
+	open(t, sandbox.Config{Dir: t.TempDir(), ScratchDir: kept}) // its broker sweeps this directory
 	eventually(t, "removal of the files", func() bool {
 		left, err := filepath.Glob(kept + "/" + scratch.Prefix + "*/" + scratch.Lock)
 		return err == nil && len(left) == 1
 	})
-	// Who was killed before he had locked his directory is not known for dead so soon.
+	// If the host was killed before it had locked its directory, the directory counts as abandoned
+	// only after a while.
 	if _, err := scratch.Sweep(kept, time.Now().Add(2*time.Hour)); err != nil {
 		t.Error(err)
 	}
@@ -211,11 +212,11 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// killed kills one of the host's processes and sees whether the host goes on.
+// killed kills one of the host's processes and checks whether the host goes on.
 func (v *victimHost) killed(who string) {
 	v.t.Helper()
 	pid := 0
-	for limit := time.Now().Add(time.Minute); pid == 0; time.Sleep(time.Millisecond) { // one may just have died of itself, and the next be born
+	for limit := time.Now().Add(time.Minute); pid == 0; time.Sleep(time.Millisecond) { // one may have just ended by itself before its successor starts
 		if pid = v.find(who); pid == 0 && time.Now().After(limit) {
 			v.t.Fatalf("nobody to kill among\n%sthe host said %q", v.describe(v.left()), v.complaint.String())
 		}
@@ -227,10 +228,10 @@ func (v *victimHost) killed(who string) {
 		v.cmd.Wait()
 		return
 	}
-	for len(v.lines) > 0 { // of before
+	for len(v.lines) > 0 { // from before the kill
 		v.hear(<-v.lines)
 	}
-	// The first may have been said before, and the error of a warm sandbox comes late.
+	// The first "ok" may date from before the kill, and the error of a warm sandbox comes late.
 	for ok := 0; ok < 3; {
 		select {
 		case line, more := <-v.lines:
@@ -255,7 +256,7 @@ func (v *victimHost) hear(line string) {
 	}
 }
 
-// describe says what processes are and what they wait for.
+// describe lists processes with what they wait for.
 func (v *victimHost) describe(pids []int) string {
 	var out strings.Builder
 	for _, pid := range pids {
@@ -269,7 +270,7 @@ func (v *victimHost) describe(pids []int) string {
 	return out.String()
 }
 
-// goneAfter waits until nothing of a killed host runs any more.
+// goneAfter waits until no process of a killed host runs, and returns how long that took.
 func (v *victimHost) goneAfter() time.Duration {
 	v.t.Helper()
 	begun := time.Now()
@@ -282,17 +283,18 @@ func (v *victimHost) goneAfter() time.Duration {
 	return time.Since(begun)
 }
 
-// A process that dropped its environment, its session and its parent ends with its
-// command, if that can be told from the others'; and theirs are left alone.
+// TestKillFindsWhoHides checks that a process that dropped its environment, its session and its
+// parent ends with its command if it can be distinguished from other commands' processes, and that
+// those are left alone.
 func TestKillFindsWhoHides(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
-	hider := func(n string) string { // its parent ends, and it is nobody's then
+	hider := func(n string) string { // its parent ends, which leaves it an orphan
 		return "(setsid env -i setsid sh -c 'sleep " + n + " & exec true' &); sleep 0.2"
 	}
 	for _, tt := range []struct {
 		name   string
-		before string // run and ended; left in the background, %s is what stays
+		before string // earlier commands: run to the end, or left in the background with %s as what stays
 		ends   bool
 	}{
 		{"alone", "true", true},
@@ -323,7 +325,7 @@ func TestKillFindsWhoHides(t *testing.T) {
 	}
 }
 
-// orphaned reports whether the process with the argument is a first process's child.
+// orphaned reports whether the process with the argument is a child of an init process.
 func orphaned(t *testing.T, arg string) bool {
 	t.Helper()
 	for _, p := range processesWith(t, arg) {
@@ -336,7 +338,8 @@ func orphaned(t *testing.T, arg string) bool {
 	return true
 }
 
-// Commands that start while another is killed are not taken for its own.
+// TestStartsDuringKills checks that commands that start while another is killed are not taken for
+// processes of the killed one.
 func TestStartsDuringKills(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -360,7 +363,7 @@ func TestStartsDuringKills(t *testing.T) {
 	}
 }
 
-// lockedBuffer may be read while a program writes.
+// lockedBuffer may be read while a program writes to it.
 type lockedBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -15,18 +15,18 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// What a host executes later: a sandbox leaves it in a repository, and some tool
-// of the host's acts on it. In the sandbox's run the change goes through Export,
-// which must refuse it, and then the tool runs over the repository as it is; in
-// the control nothing is in between.
+// TestAttackLater covers what a host executes later: a command leaves it in a repository, and a
+// tool of the host acts on it. In the sandbox run the change goes through Export, which must refuse
+// it, and then the tool runs over the unchanged repository; in the control run nothing checks the
+// change.
 func TestAttackLater(t *testing.T) {
 	t.Parallel()
 	need(t, "git")
 	runAttacks(t, "later")
 }
 
-// later is such an attack. In leave, $1 is the file that is made if the host
-// executes it; ./evil makes it. trigger is what the host does by and by.
+// later returns such an attack. In leave, $1 is a file that is created if the host executes the
+// change; ./evil creates it. trigger is what the host does later.
 func later(name, does string, rule sandbox.Rule, leave, trigger string) attack {
 	return attack{name: name, does: does, play: func(b *bed) { b.leave(rule, leave, trigger) }, bit: func(b *bed) string {
 		if why := there(filepath.Join(b.out, "host-executed")); why != "" {
@@ -39,7 +39,7 @@ func later(name, does string, rule sandbox.Rule, leave, trigger string) attack {
 
 const evil = `printf '#!/bin/sh\ntouch "%s"\n' "$1" > evil; chmod +x evil; `
 
-// fromJSON does what an editor does that starts the command a file names.
+// fromJSON imitates an editor that runs the command named in a file.
 const fromJSON = `sh -c "$(sed -n 's/.*"command": *"\([^"]*\)".*/\1/p' "$F")"`
 
 func init() {
@@ -85,8 +85,8 @@ func init() {
 	}
 }
 
-// flagged is a change that no tool of this host's falls for: the review must
-// name it.
+// flagged returns an attack by a change that no tool of this host executes; the review must name
+// it.
 func flagged(name, does string, rule sandbox.Rule, leave string) attack {
 	return attack{name: name, does: does, noControl: "it bites on other systems, or only by the host's own command", play: func(b *bed) {
 		b.repository()
@@ -116,7 +116,7 @@ func (b *bed) hostGit(script string, args ...string) {
 	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", script, "sh"}, args...)...)
 	cmd.Dir, cmd.WaitDelay = b.dir, time.Second
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_AUTHOR_NAME=n", "GIT_AUTHOR_EMAIL=e", "GIT_COMMITTER_NAME=n", "GIT_COMMITTER_EMAIL=e")
-	out, err := cmd.CombinedOutput() // fails where the attack makes it
+	out, err := cmd.CombinedOutput() // fails if the attack makes it fail
 	b.told += fmt.Sprintf("%s: %v %s\n", script, err, out)
 }
 
@@ -124,7 +124,7 @@ func (b *bed) repository() {
 	b.hostGit(`git init -q -b main . && echo x > file && git add . && git commit -qm first`)
 }
 
-// leave has the script leave its change and the host go on.
+// leave lets the script leave its change and then runs the host's trigger.
 func (b *bed) leave(rule sandbox.Rule, script, trigger string) {
 	b.repository()
 	target := filepath.Join(b.out, "host-executed")
@@ -157,7 +157,7 @@ func (b *bed) leave(rule sandbox.Rule, script, trigger string) {
 	b.ending = "ok"
 }
 
-// export runs the script in a sandbox and wants its change refused for the rule.
+// export runs the script in a sandbox and requires its change to be refused by the rule.
 func (b *bed) export(rule sandbox.Rule, script, target string) {
 	sb := open(b.t, sandbox.Config{Snapshot: sandbox.SnapshotDir(b.dir)})
 	exit := mustExec(b.t, sb, sandbox.Cmd{Args: []string{"sh", "-c", script, "sh", target}})
@@ -181,13 +181,14 @@ func (b *bed) export(rule sandbox.Rule, script, target string) {
 	b.t.Errorf("refused, but for %s and not for %s", strings.Join(rules, ", "), rule)
 }
 
-// Host tools of this package's own that follow what a sandbox left.
+// TestAttackHostTools attacks the tools of this package that run on the host and read what a
+// sandbox left.
 func TestAttackHostTools(t *testing.T) {
 	t.Parallel()
 	runAttacks(t, "tools")
 }
 
-// follows is an attack on Changes, Diff, Review, Export and Close.
+// follows returns an attack on Changes, Diff, Review, Export and Close.
 func follows(name, does, noControl, leave, control string, hurt func(b *bed, text string) string) attack {
 	return attack{name: name, does: does, noControl: noControl, play: func(b *bed) { b.follow(leave, control, hurt) }, bit: func(b *bed) string {
 		why, _ := b.state["hurt"].(string)
@@ -230,8 +231,7 @@ func init() {
 	}
 }
 
-// follow runs every host tool over what the script left; none may take longer
-// than the attack may.
+// follow runs every host tool over what the script left; none may take longer than the attack may.
 func (b *bed) follow(leave, control string, hurt func(*bed, string) string) {
 	write(b.t, b.dir, "file", "text\n")
 	write(b.t, b.dir, "sub/file", "text\n")

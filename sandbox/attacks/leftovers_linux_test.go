@@ -16,9 +16,9 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// leftover is what one lease of a warm sandbox leaves for the next: dirty makes
-// it, probe finds it. Both are shell scripts, with the secret as $1 and the test
-// binary as $2. TestRecycledSandboxIsClean looks at all of them at once.
+// leftover is something that one lease of a warm sandbox leaves for the next: dirty makes it, probe
+// finds it. Both are shell scripts, with the secret as $1 and the test binary as $2.
+// TestRecycledSandboxIsClean checks all of them at once.
 type leftover struct{ name, dirty, probe string }
 
 func leftovers() []attack {
@@ -48,8 +48,7 @@ func leftovers() []attack {
 	return out
 }
 
-// play runs dirty in one lease and probe in the next, or in the control in the
-// same one.
+// play runs dirty in one lease and probe in the next, or both in the same lease for the control.
 func (l leftover) play(b *bed) {
 	write(b.t, b.dir, "file", "original")
 	p, err := sandbox.NewPool(sandbox.PoolConfig{Config: sandbox.Config{ReadOnly: []string{self(b.t)}}, Max: 1})
@@ -94,7 +93,7 @@ func (l leftover) play(b *bed) {
 	}
 }
 
-// Programs that leave something and look for it, by names that all sandboxes share.
+// Programs that leave something and look for it, under names that all sandboxes share.
 func init() {
 	helpers["offer"] = func(a []string) error {
 		l, err := net.Listen("unix", "@luthier-"+os.Getenv("MARK"))
@@ -113,8 +112,8 @@ func init() {
 			c.Close()
 		}
 	}
-	// take-offer looks for the other's process, its socket, its file in /tmp and
-	// its workspace.
+	// take-offer looks for the other sandbox's process, its socket, its file in /tmp and its
+	// workspace.
 	helpers["take-offer"] = func(a []string) error {
 		if c, err := net.DialTimeout("unix", "@luthier-"+a[2], 3*time.Second); err == nil {
 			c.Close()
@@ -151,7 +150,7 @@ func init() {
 	}
 }
 
-// ipcKey makes a key of a secret's last digits.
+// ipcKey makes an IPC key from a secret's last digits.
 func ipcKey(secret string) int {
 	n, _ := strconv.Atoi(secret[len(secret)-6:])
 	return n

@@ -15,21 +15,21 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// That the host's death and the supervisor's end everything, and that a start cut
-// short leaves nothing, is tested by TestHostDeathEndsEverything,
-// TestSupervisorDeath and TestCancelDuringStart.
+// TestAttackLife runs attacks that try to outlive their command. That the death of the host or of
+// the supervisor ends everything, and that an interrupted start leaves nothing behind, is tested by
+// TestHostDeathEndsEverything, TestSupervisorDeath and TestCancelDuringStart.
 func TestAttackLife(t *testing.T) {
 	t.Parallel()
 	runAttacks(t, "life")
 }
 
-// outlives is an attack that wants to run on when its command is ended. In script
-// $1 is the time that its processes sleep, by which they are known; there must be
-// count of them before the command is ended.
+// outlives returns an attack that tries to keep running when its command is ended. In script, $1 is
+// the time that its processes sleep, by which they are found; count of them must run before the
+// command is ended.
 func outlives(name, does string, count int, script string, end func(b *bed, stop func(), p *sandbox.Process)) attack {
 	return attack{name: name, does: does, alone: true, play: func(b *bed) { b.outlive(script, count, end) }, bit: func(b *bed) string {
 		left := processesWith(b.t, b.state["mark"].(string))
-		for _, p := range left { // of the control
+		for _, p := range left { // left by the control run
 			var pid int
 			if _, err := fmt.Sscanf(p, "%d:", &pid); err == nil {
 				_ = unix.Kill(pid, unix.SIGKILL)
@@ -63,7 +63,7 @@ func byClose(b *bed, _ func(), p *sandbox.Process) {
 	_, _ = p.Wait()
 }
 
-// outlive starts the script, ends it in the middle and keeps its mark.
+// outlive starts the script, ends it halfway and records its mark.
 func (b *bed) outlive(script string, count int, end func(*bed, func(), *sandbox.Process)) {
 	mark := uniqueSleep()
 	b.state["mark"] = mark
@@ -76,7 +76,7 @@ func (b *bed) outlive(script string, count int, end func(*bed, func(), *sandbox.
 			b.t.Fatal(err)
 		}
 		eventually(b.t, "start", begun)
-		_ = cmd.Process.Kill() // what a host without sandbox would do
+		_ = cmd.Process.Kill() // what a host without a sandbox would do
 		_ = cmd.Wait()
 		return
 	}
@@ -91,7 +91,7 @@ func (b *bed) outlive(script string, count int, end func(*bed, func(), *sandbox.
 	b.ending = "ok"
 }
 
-// sleepers counts the processes that sleep for that time.
+// sleepers counts the processes that sleep for the time mark.
 func sleepers(t testing.TB, mark string) int {
 	n := 0
 	for _, p := range processesWith(t, mark) {
@@ -113,7 +113,7 @@ func init() {
 		outlives("deaf", "ignores every signal that can be ignored", 2, `trap '' TERM HUP INT QUIT USR1 PIPE; setsid sleep $1 & sleep $1`, byKill),
 		outlives("closed output", "closes its files and lives on", 2, `setsid sleep $1 <&- >&- 2>&- & sleep $1`, byCancel),
 		outlives("held output", "keeps the output open in the background", 2, `setsid sleep $1 & (sleep $1 &) ; exit 0`, func(b *bed, _ func(), p *sandbox.Process) {
-			if exit, err := p.Wait(); err != nil || !exit.Success() { // does not wait for the pipe's end
+			if exit, err := p.Wait(); err != nil || !exit.Success() { // does not wait for the end of the pipe
 				b.t.Errorf("Wait: %v %v", exit, err)
 			}
 			byClose(b, nil, p)
@@ -131,7 +131,7 @@ func init() {
 	}, leftovers()...)
 }
 
-// leaseEnds holds a lease of a pool for a short while, or for the control, on.
+// leaseEnds uses a lease of a pool for a short while; the control keeps it.
 func leaseEnds(b *bed) {
 	p, err := sandbox.NewPool(sandbox.PoolConfig{})
 	if err != nil {
@@ -149,7 +149,7 @@ func leaseEnds(b *bed) {
 	b.state["mark"] = uniqueSleep()
 	c, err := sb.Start(b.t.Context(), sandbox.Cmd{Args: []string{"sh", "-c", "setsid sleep $1 & sleep $1", "sh", b.state["mark"].(string)}})
 	if err != nil {
-		return // the host is so busy that the lease is over
+		return // the host is so busy that the lease has already ended
 	}
 	if b.sb == nil {
 		eventually(b.t, "start", func() bool { return sleepers(b.t, b.state["mark"].(string)) >= 2 })
@@ -166,8 +166,8 @@ func leaseEnds(b *bed) {
 	}
 }
 
-// twoSandboxes has a second sandbox look for what the first one's command offers;
-// in the control both are one.
+// twoSandboxes has a second sandbox look for what the first one's command offers; in the control
+// both are the same sandbox.
 func twoSandboxes(b *bed) {
 	dirs := [2]string{b.t.TempDir(), b.t.TempDir()}
 	first := open(b.t, sandbox.Config{Dir: dirs[0], ReadOnly: []string{self(b.t)}})

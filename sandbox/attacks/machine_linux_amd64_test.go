@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Calls of the other kinds that an amd64 kernel takes: those of 32-bit programs,
-// which have numbers and arguments of their own.
+// Calls through the other interface that an amd64 kernel accepts: that of 32-bit programs, with
+// different numbers and arguments.
 
 const (
 	archIOPL  = unix.SYS_IOPL
@@ -20,7 +20,7 @@ const (
 	archCreat = unix.SYS_CREAT
 )
 
-// needs386 says that this kernel runs no 32-bit programs.
+// needs386 returns the reason if this kernel runs no 32-bit programs.
 func needs386() string {
 	f, err := os.CreateTemp("", "luthier-32-*")
 	if err != nil {
@@ -37,10 +37,10 @@ func needs386() string {
 	return ""
 }
 
-// exit32 is exit(0).
+// exit32 is the machine code of exit(0).
 var exit32 = []byte{0xb8, 1, 0, 0, 0, 0x31, 0xdb, 0xcd, 0x80}
 
-// elf32 is a 32-bit program: a header, one segment, the code.
+// elf32 returns a 32-bit program: a header, one segment, the code.
 func elf32(code []byte) []byte {
 	const base, start = 0x08048000, 52 + 32
 	e := binary.LittleEndian
@@ -62,7 +62,7 @@ func elf32(code []byte) []byte {
 	return append(b, code...)
 }
 
-// runELF32 becomes a 32-bit program that makes a file called by32.
+// runELF32 executes a 32-bit program that makes a file called by32.
 func runELF32([]string) error {
 	code := []byte{
 		0xb8, 8, 0, 0, 0, // creat
@@ -79,7 +79,7 @@ func runELF32([]string) error {
 	return syscall.Exec("./elf32", []string{"elf32"}, nil)
 }
 
-// int80 calls getpid by the 32-bit entry from 64-bit code.
+// int80 calls getpid through the 32-bit entry from 64-bit code.
 func int80([]string) error {
 	page, err := unix.Mmap(-1, 0, os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // helpers are the programs that tests run in a sandbox, or outside as their control.
 var helpers = sandboxtest.Programs()
 
-// What the tests of sandboxes share.
+// Names shared by the sandbox tests.
 const (
 	helperEnv    = sandboxtest.HelperEnv
 	raceDetector = sandboxtest.RaceDetector
@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 	sandboxtest.Main(m, helpers, "life-host")
 }
 
-// open starts a sandbox and closes it with the test. A tier that this host does
-// not grant skips the test.
+// open starts a sandbox and closes it when the test ends. If this host does not support the tier,
+// the test is skipped.
 func open(t testing.TB, cfg sandbox.Config) sandbox.Sandbox {
 	t.Helper()
 	if cfg.Dir == "" && cfg.Snapshot == (sandbox.Snapshot{}) {
@@ -54,12 +54,12 @@ func open(t testing.TB, cfg sandbox.Config) sandbox.Sandbox {
 	return sb
 }
 
-// walled is a configuration in which the test binary can be run.
+// walled returns a configuration in which the test binary can run.
 func walled(t *testing.T, tier sandbox.Tier) sandbox.Config {
 	return sandbox.Config{Floor: tier, Ceiling: tier, ReadOnly: []string{self(t)}}
 }
 
-// inDir puts a directory of the test's own into a configuration.
+// inDir sets a temporary directory as the configuration's workspace.
 func inDir(t *testing.T, cfg sandbox.Config) sandbox.Config {
 	cfg.Dir = t.TempDir()
 	return cfg
@@ -88,7 +88,7 @@ func sh(t testing.TB, sb sandbox.Sandbox, script string) string {
 	return exit.Stdout.String()
 }
 
-// inside runs a helper in the sandbox and reports whether it reached its aim.
+// inside runs a helper in the sandbox and reports whether it reached its goal.
 func inside(t *testing.T, sb sandbox.Sandbox, name string, args ...string) (reached bool, why string) {
 	t.Helper()
 	exit := mustExec(t, sb, sandbox.Cmd{Args: append([]string{self(t)}, args...), Env: []string{helperEnv + "=" + name}, Timeout: time.Minute})
@@ -98,7 +98,7 @@ func inside(t *testing.T, sb sandbox.Sandbox, name string, args ...string) (reac
 	return exit.Code == 0, exit.Stderr.String()
 }
 
-// fork returns a fork of a sandbox, which is closed with the test.
+// fork returns a fork of a sandbox and closes it when the test ends.
 func fork(t testing.TB, sb sandbox.Sandbox) sandbox.Sandbox {
 	t.Helper()
 	out, err := sb.(sandbox.Forker).Fork(t.Context())
@@ -127,7 +127,7 @@ func kinds(t testing.TB, sb sandbox.Sandbox) map[string]sandbox.ChangeKind {
 	return got
 }
 
-// review returns what a reviewer should look at.
+// review returns the sandbox's review of its changes.
 func review(t testing.TB, sb sandbox.Sandbox) *sandbox.Review {
 	t.Helper()
 	r, err := sb.(sandbox.Reviewer).Review(t.Context())

@@ -21,7 +21,7 @@ func TestAttackNetwork(t *testing.T) {
 	runAttacks(t, "network")
 }
 
-// dials is an attack that connects to a listener of the host's.
+// dials returns an attack that connects to a listener of the host.
 func dials(name, network, addr, want string) attack {
 	return attack{name: name, does: "connects to " + network + " " + addr, prog: dialProgram, want: want, bit: reached,
 		args: func(b *bed) []string { return []string{network, b.listen(network, addr)} }}
@@ -37,7 +37,7 @@ var dialProgram = attackProgram("dial-and-say", func(a []string) error {
 	return err
 })
 
-// outerAddress is an address of the host's that is not its loopback.
+// outerAddress returns a non-loopback address of the host.
 func outerAddress() string {
 	addrs, _ := net.InterfaceAddrs()
 	for _, a := range addrs {
@@ -102,7 +102,7 @@ func init() {
 			},
 			env: func(b *bed) []string {
 				if b.sb != nil {
-					return nil // the host's own variable is what must not come in; see also TestSecretsCannotBeRead
+					return nil // the host's own variable must not come in; see also TestSecretsCannotBeRead
 				}
 				return []string{"SSH_AUTH_SOCK=" + b.state["agent"].(string)}
 			}},
@@ -236,7 +236,7 @@ func rawEcho([]string) error {
 	return unix.Sendto(fd, echo, 0, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
 }
 
-// bedAddress is one of the loopback's network, where it disturbs nobody.
+// bedAddress returns an address of the loopback network that disturbs nobody.
 func bedAddress(b *bed) netip.Addr {
 	if a, ok := b.state["address"].(netip.Addr); ok {
 		return a
@@ -262,7 +262,7 @@ func addressThere(b *bed) string {
 
 func newAddress(a []string) error { return routeAddress(unix.RTM_NEWADDR, netip.MustParseAddr(a[0])) }
 
-// routeAddress adds an address to the loopback, or removes it, by netlink.
+// routeAddress adds an address to the loopback interface, or removes it, by netlink.
 func routeAddress(what uint16, addr netip.Addr) error {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE)
 	if err != nil {
@@ -278,7 +278,7 @@ func routeAddress(what uint16, addr netip.Addr) error {
 	msg = e.AppendUint32(msg, 1)
 	msg = e.AppendUint32(msg, 0)
 	msg = append(msg, unix.AF_INET, 32, 0, 0)
-	msg = e.AppendUint32(msg, 1) // the loopback's index
+	msg = e.AppendUint32(msg, 1) // index of the loopback interface
 	msg = e.AppendUint16(msg, 8)
 	msg = e.AppendUint16(msg, unix.IFA_LOCAL)
 	msg = append(msg, ip[:]...)
@@ -301,7 +301,8 @@ func joinNet(a []string) error {
 	if err != nil {
 		return err
 	}
-	// One thread is enough, but its socket must be made by it: by system call.
+	// Changing one thread is enough, but that thread must create the socket itself, by a raw system
+	// call.
 	if err := unix.Setns(fd, unix.CLONE_NEWNET); err != nil {
 		return err
 	}
@@ -316,7 +317,7 @@ func joinNet(a []string) error {
 	return unix.Connect(s, to)
 }
 
-// freePort is a port of the loopback's that nobody listens on.
+// freePort returns a loopback port that nobody listens on.
 func freePort(b *bed) string {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -328,7 +329,7 @@ func freePort(b *bed) string {
 	return port
 }
 
-// waitForHost listens on every address, says so and waits for a caller.
+// waitForHost listens on every address, reports that and waits for a caller.
 func waitForHost(a []string) error {
 	l, err := net.Listen("tcp4", "0.0.0.0:"+a[0])
 	if err != nil {
@@ -356,7 +357,7 @@ func waitForHost(a []string) error {
 	return errors.New("the host never called")
 }
 
-// callIn is the host calling while the program listens.
+// callIn connects from the host while the program listens.
 func callIn(b *bed) {
 	defer os.WriteFile(filepath.Join(b.dir, "done"), nil, 0o644)
 	for range 4000 {

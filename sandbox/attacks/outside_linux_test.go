@@ -8,8 +8,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// The broker's first thread, which ends only with the broker, never goes into a
-// sandbox: it would hold a dead one's mounts.
+// TestBrokerStaysOutside checks that the broker's first thread, which ends only with the broker,
+// never enters a sandbox: it would keep the mounts of a closed one alive.
 func TestBrokerStaysOutside(t *testing.T) {
 	open(t, sandbox.Config{})
 	for range 20 {
@@ -18,7 +18,7 @@ func TestBrokerStaysOutside(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Kill(); err != nil { // by a thread of the broker's that goes in
+		if err := p.Kill(); err != nil { // done by a broker thread that enters the sandbox
 			t.Fatal(err)
 		}
 		if err := sb.Close(); err != nil {

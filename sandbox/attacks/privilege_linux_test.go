@@ -21,10 +21,10 @@ func TestAttackPrivileges(t *testing.T) {
 	runAttacks(t, "privileges")
 }
 
-// nobody is whom controls run as that go from an ordinary user to root.
+// nobody is the user of controls that try to get from an ordinary user to root.
 var nobody = &syscall.Credential{Uid: 65534, Gid: 65534}
 
-// setsID is an attack that leaves a file which runs as its owner.
+// setsID returns an attack that leaves a file which runs as its owner.
 func setsID(name, does, want string, f func() error) attack {
 	prog := attackProgram("set-id: "+name, func([]string) error { return f() })
 	return attack{name: name, does: does, prog: prog, want: want, bit: setIDLeft}
@@ -105,7 +105,7 @@ func init() {
 		{name: "x32 call", does: "makes a call with the x32 bit", prog: attackProgram("x32", func([]string) error {
 			_, _, errno := unix.RawSyscall(unix.SYS_GETPID|0x40000000, 0, 0, 0)
 			if errno == unix.ENOSYS {
-				return nil // let through to the kernel, which has none
+				return nil // passed on to the kernel, which has no such call
 			}
 			return errnoErr(errno)
 		}), want: "SIGSYS", bit: claimed, needs: needs386},
@@ -123,7 +123,7 @@ func init() {
 			return errnoErr(errno)
 		}), root: true, want: "EPERM", bit: claimed},
 		{name: "more of everything", does: "raises its own limits", prog: attackProgram("setrlimit", func([]string) error {
-			const many = 9000 // above the sandbox's, below the host's
+			const many = 9000 // above the sandbox's limit, below the host's
 			return unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: many, Max: many})
 		}), root: true, want: "EPERM", bit: claimed},
 		{name: "spared by the killer", does: "tells the kernel to kill others first", prog: attackProgram("oom", func([]string) error {
@@ -157,8 +157,7 @@ func init() {
 	}, calls()...)
 }
 
-// gotThrough says that a call was not refused by the filter, whatever the
-// terminal said to it.
+// gotThrough reports that the filter did not refuse a call, whatever the terminal answered.
 func gotThrough(b *bed) string {
 	if b.ending != "EPERM" && b.ending != "timeout" {
 		return "the call reached the terminal: " + b.ending
@@ -182,7 +181,7 @@ func becomeRoot([]string) error {
 	return copyTo("/etc/shadow", "loot")
 }
 
-// armed puts a copy of this binary, given more power, into the workspace.
+// armed puts a copy of this binary, with extra privileges, into the workspace.
 func (b *bed) armed(arm func(path string) error) {
 	path := filepath.Join(b.dir, "program")
 	b.copySelf(path)
@@ -208,7 +207,7 @@ func rootAppeared(b *bed) string {
 	return ""
 }
 
-// key puts the secret under a name into the user's keyring.
+// key stores the secret under a name in the user's keyring.
 func (b *bed) key() string {
 	name := "luthier-" + uniqueSleep()
 	id, err := unix.AddKey("user", name, []byte(b.secret), unix.KEY_SPEC_USER_KEYRING)
@@ -236,7 +235,7 @@ func readKey(a []string) error {
 	return nil
 }
 
-// terminal makes a pty of the host's the program's input.
+// terminal makes a pty of the host the program's input.
 func (b *bed) terminal() {
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -262,7 +261,7 @@ func typeInto([]string) error {
 	return nil
 }
 
-// typed counts what waits in the terminal's input.
+// typed counts the bytes waiting in the terminal's input.
 func typed(b *bed) string {
 	n, err := unix.IoctlGetInt(int(b.state["stdin"].(*os.File).Fd()), unix.TIOCINQ)
 	if err == nil && n > 0 {
@@ -273,7 +272,7 @@ func typed(b *bed) string {
 
 func ioctlOn(req uintptr) func([]string) error {
 	return func([]string) error {
-		arg := [8]byte{3} // paste, or a discipline that few have
+		arg := [8]byte{3} // paste, or a line discipline that few kernels have
 		_, _, errno := unix.Syscall(unix.SYS_IOCTL, 0, req, uintptr(unsafe.Pointer(&arg)))
 		return errnoErr(errno)
 	}

@@ -22,7 +22,7 @@ func TestAttackProcesses(t *testing.T) {
 	runAttacks(t, "processes")
 }
 
-// onVictim is an attack by process id on a process of the host's.
+// onVictim returns an attack by PID on a process of the host.
 func onVictim(name, does string, f func(pid int) error, bit func(*bed) string) attack {
 	prog := attackProgram("victim: "+name, func(a []string) error {
 		pid, err := strconv.Atoi(a[0])
@@ -190,8 +190,7 @@ func errnoErr(e unix.Errno) error {
 	return e
 }
 
-// victimDies looks after a deadly signal, which takes effect before the sender
-// sees its call return.
+// victimDies checks for a deadly signal, which takes effect before the sender sees its call return.
 func victimDies(b *bed) string {
 	v := b.victim()
 	if b.sb != nil {
@@ -213,7 +212,7 @@ func victimStops(b *bed) string {
 	return "the victim is stopped"
 }
 
-// sandboxGone says that the sandbox serves no more commands.
+// sandboxGone reports that the sandbox runs no more commands.
 func sandboxGone(b *bed) string {
 	exit, err := b.sb.Exec(b.t.Context(), sandbox.Cmd{Args: []string{"true"}, Timeout: attackTimeout})
 	if err != nil || !exit.Success() {
@@ -233,7 +232,7 @@ func forkIn(flags uintptr) error {
 	return err
 }
 
-// clone3User forks by clone3; the child ends at once.
+// clone3User forks by clone3 into a new user namespace; the child ends at once.
 func clone3User([]string) error {
 	args := struct{ flags, pidfd, childTID, parentTID, exitSignal, stack, stackSize, tls uint64 }{flags: unix.CLONE_NEWUSER, exitSignal: uint64(unix.SIGCHLD)}
 	pid, _, errno := unix.RawSyscall(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args), 0)
@@ -269,7 +268,7 @@ func joinAll(a []string) error {
 	return last
 }
 
-// segment is shared memory of the host's that anyone may write.
+// segment makes shared memory on the host that anyone may write.
 func (b *bed) segment() string {
 	key := os.Getpid()<<8 | int(b.secret[len(b.secret)-1])
 	id, err := unix.SysvShmGet(key, 4096, unix.IPC_CREAT|0o666)
@@ -307,7 +306,7 @@ func sysvWrite(a []string) error {
 	return nil
 }
 
-// queue is a message queue of the host's that anyone may send to.
+// queue makes a message queue on the host that anyone may send to.
 func (b *bed) queue() string {
 	key := os.Getpid()<<8 | int(b.secret[len(b.secret)-1])
 	id, _, errno := unix.Syscall(unix.SYS_MSGGET, uintptr(key), unix.IPC_CREAT|0o666, 0)

@@ -19,14 +19,14 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// The limits themselves, and that a sandbox without them is not limited, are also
-// tested by TestLimits and TestForkBombEnds.
+// TestAttackResources attacks resource limits. The limits themselves, and that a sandbox without
+// them is not limited, are also tested by TestLimits and TestForkBombEnds.
 func TestAttackResources(t *testing.T) {
 	t.Parallel()
 	runAttacks(t, "resources")
 }
 
-// limited makes a configuration of nothing but limits.
+// limited returns a function that sets limits in a configuration.
 func limited(l sandbox.Limits) func(*sandbox.Config) { return func(c *sandbox.Config) { c.Limits = l } }
 
 func init() {
@@ -69,7 +69,7 @@ func init() {
 			}},
 		{name: "descriptors", does: "opens 200 files against a limit of 64", config: limited(sandbox.Limits{Files: 64}), want: "EMFILE",
 			prog: attackProgram("open-many", func([]string) error {
-				// The Go runtime raises its soft limit; the hard one is what counts.
+				// The Go runtime raises its soft limit; only the hard limit counts.
 				for range 200 {
 					if _, err := unix.Open("/dev/null", unix.O_RDONLY, 0); err != nil {
 						return err
@@ -148,7 +148,7 @@ func init() {
 	}
 }
 
-// whileReady lets the program reach its height, looks, and lets it go.
+// whileReady waits until the program holds the most it can, runs look, and lets the program go on.
 func (b *bed) whileReady(look func()) {
 	defer os.WriteFile(filepath.Join(b.dir, "done"), nil, 0o644)
 	for range 4000 {
@@ -160,7 +160,7 @@ func (b *bed) whileReady(look func()) {
 	}
 }
 
-// held waits for the host to have looked.
+// held waits until the host has looked.
 func held() error {
 	if err := os.WriteFile("ready", nil, 0o644); err != nil {
 		return err
@@ -174,7 +174,7 @@ func held() error {
 	return errors.New("the host never looked")
 }
 
-// swarm starts sleepers, holds them for the host to count, and ends them.
+// swarm starts sleeping processes, keeps them for the host to count, and ends them.
 func swarm(a []string) error {
 	n, _ := strconv.Atoi(a[0])
 	var pids []int
@@ -193,8 +193,8 @@ func swarm(a []string) error {
 	return err
 }
 
-// manyThreads needs the runtime to make a thread for each; it crashes, with
-// status 2, when it cannot.
+// manyThreads makes the runtime start a thread for each goroutine. If it cannot, the runtime
+// crashes with status 2.
 func manyThreads([]string) error {
 	up := make(chan struct{})
 	for range 200 {
@@ -210,7 +210,7 @@ func manyThreads([]string) error {
 	return nil
 }
 
-// eat uses memory of a size in MiB.
+// eat uses the given amount of memory, in MiB.
 func eat(a []string) error {
 	n, _ := strconv.Atoi(a[0])
 	mem, err := unix.Mmap(-1, 0, n<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
@@ -223,7 +223,7 @@ func eat(a []string) error {
 	return nil
 }
 
-// noDetector is for limits of memory, of which the race detector alone takes more.
+// noDetector is for memory limits, which the race detector alone would exceed.
 func noDetector() string {
 	if raceDetector {
 		return "the race detector's own memory is over the limit"
@@ -231,7 +231,7 @@ func noDetector() string {
 	return ""
 }
 
-// aLimitedDisk is for kernels whose tmpfs serves.
+// aLimitedDisk is for kernels whose tmpfs can be limited.
 func aLimitedDisk() string {
 	dir, err := os.MkdirTemp("", "luthier-disk-*")
 	if err != nil {
@@ -251,7 +251,7 @@ func aLimitedDisk() string {
 	return ""
 }
 
-// aRootHost is for limits that only the machine's root may set.
+// aRootHost is for limits that only the machine's root user may set.
 func aRootHost() string {
 	if os.Geteuid() != 0 {
 		return "the host is not root"
@@ -259,7 +259,7 @@ func aRootHost() string {
 	return ""
 }
 
-// segments takes shared memory, n segments of a size, and lets it go at its end.
+// segments allocates n shared memory segments of a size, and frees them at the end.
 func segments(a []string) error {
 	n, _ := strconv.Atoi(a[0])
 	size, _ := strconv.Atoi(a[1])
@@ -280,7 +280,7 @@ func segments(a []string) error {
 	return nil
 }
 
-// fill writes a number of MiB to /tmp, and removes them.
+// fill writes a number of MiB to /tmp, and removes the files.
 func fill(a []string) error {
 	n, _ := strconv.Atoi(a[0])
 	f, err := os.CreateTemp("/tmp", "luthier-fill-*")
@@ -315,7 +315,7 @@ func filesOfNoSize(a []string) (err error) {
 	return nil
 }
 
-// inFlight sends descriptors into sockets that it keeps, and closes its own.
+// inFlight sends descriptors into sockets that it keeps open, and closes its own copies.
 func inFlight([]string) error {
 	sent := 0
 	for range 25 {
@@ -326,7 +326,7 @@ func inFlight([]string) error {
 		for sent < 2000 {
 			err := unix.Sendmsg(pair[0], []byte("x"), unix.UnixRights(0, 0, 0, 0, 0, 0, 0, 0), nil, unix.MSG_DONTWAIT)
 			if errors.Is(err, unix.EAGAIN) {
-				break // this one is full
+				break // this socket is full
 			}
 			if err != nil {
 				return err
@@ -340,8 +340,8 @@ func inFlight([]string) error {
 	return nil
 }
 
-// endless runs a program that prints for ever, and looks whether it outlives its
-// time, and what the host keeps of it.
+// endless runs a program that prints for ever, and checks whether it outlives its timeout and how
+// much of its output the host keeps.
 func (b *bed) endless() {
 	const tail = 400 * time.Millisecond
 	if b.sb == nil {
@@ -370,7 +370,7 @@ func (b *bed) endless() {
 	}
 }
 
-// discarded counts what it is given and keeps nothing.
+// discarded counts the bytes written to it and keeps nothing.
 type discarded struct{ n int }
 
 func (l *discarded) Write(p []byte) (int, error) { l.n += len(p); return len(p), nil }

@@ -22,11 +22,10 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
-// What commands leave is also an attack on the host that looks at it, brings it out
-// and removes it. None of these tests is about time, but without the bounds they
-// would not come to an end.
+// What commands leave behind is also an attack on the host that lists, exports and removes it. None
+// of these tests measures time, but without the package's bounds they would not end.
 
-// hostile opens a sandbox at a tier and runs one of helpers in it.
+// hostile opens a sandbox of a tier and runs one of the helpers in it.
 func hostile(t testing.TB, cfg sandbox.Config, helper string, args ...string) (sb sandbox.Sandbox, scratch string) {
 	t.Helper()
 	if cfg.Snapshot == (sandbox.Snapshot{}) {
@@ -48,7 +47,7 @@ func run(t testing.TB, sb sandbox.Sandbox, helper string, args ...string) {
 }
 
 func init() {
-	// alike makes files whose names differ in case only.
+	// alike makes files whose names differ only in case.
 	helpers["alike"] = func(a []string) error {
 		bits, err := strconv.Atoi(a[0])
 		for i := 0; err == nil && i < 1<<bits; i++ {
@@ -60,8 +59,8 @@ func init() {
 		}
 		return err
 	}
-	// links makes links that lead through each other, with as many names as a link
-	// can hold, and then many that lead there.
+	// links makes links that lead through each other, with as many names as a link can hold, and
+	// then many links that lead to them.
 	helpers["links"] = func([]string) error {
 		err := os.Mkdir("d", 0o755)
 		for i := range 39 {
@@ -74,13 +73,13 @@ func init() {
 	}
 }
 
-// both runs f with an overlay and with a copy of the snapshot; with -short not the copy.
+// both runs f with an overlay and with a copy of the snapshot; with -short only with the overlay.
 func both(t *testing.T, f func(t *testing.T, cfg sandbox.Config)) {
 	tiers := []sandbox.Tier{sandbox.TierNone, sandbox.TierNamespaces}
 	each(t, tier.Pick(tiers[1:], tiers, tiers), f)
 }
 
-// costly is both for trees that take seconds to make and to walk.
+// costly is like both, for trees that take seconds to make and to walk.
 func costly(t *testing.T, f func(t *testing.T, cfg sandbox.Config)) {
 	tiers := []sandbox.Tier{sandbox.TierNone, sandbox.TierNamespaces}
 	each(t, tier.Pick(tiers[1:], tiers[1:], tiers), f)
@@ -96,8 +95,8 @@ func TestAttackDeepTree(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
 	costly(t, func(t *testing.T, cfg sandbox.Config) {
-		// A path is longer than the kernel takes, and deeper than a process commonly
-		// has descriptors.
+		// The path is longer than the kernel accepts, and deeper than the number of descriptors a
+		// process usually has.
 		const depth, name = 1200, "deep"
 		sb, scratch := hostile(t, cfg, "deep", strconv.Itoa(depth), name)
 		changes, err := sb.(sandbox.Differ).Changes(t.Context())
@@ -125,7 +124,7 @@ func TestAttackDeepTree(t *testing.T) {
 		if a, b := countTree(t, dst), depth+4; a != b {
 			t.Errorf("%d paths were exported, want %d", a, b)
 		}
-		if err := tree.Remove(dst); err != nil { // more than t.TempDir can
+		if err := tree.Remove(dst); err != nil { // t.TempDir cannot remove this
 			t.Errorf("%.300v", err)
 		}
 		fork := fork(t, sb)
@@ -169,12 +168,12 @@ func countTree(t testing.TB, dir string) int {
 	return count(v.Top())
 }
 
-// Paths that take more memory than a host should give.
+// TestAttackLongPaths makes paths that would take more memory than a host should give.
 func TestAttackLongPaths(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
 	costly(t, func(t *testing.T, cfg sandbox.Config) {
-		sb, scratch := hostile(t, cfg, "deep", "2150", strings.Repeat("n", 255)) // together half a gigabyte and more
+		sb, scratch := hostile(t, cfg, "deep", "2150", strings.Repeat("n", 255)) // more than half a gigabyte in total
 		if _, err := sb.(sandbox.Differ).Changes(t.Context()); !errors.Is(err, sandbox.ErrTooLarge) {
 			t.Errorf("%.300v", err)
 		}
@@ -195,9 +194,9 @@ func TestAttackSparseFile(t *testing.T) {
 		if !errors.As(err, &refused) || refused.Findings[0].Rule != sandbox.RuleLarge {
 			t.Fatalf("exported without a question: %v", err)
 		}
-		fork := fork(t, sb) // which, without an overlay, copies it
+		fork := fork(t, sb) // without an overlay this copies it
 		dst := t.TempDir()
-		for range 2 { // the second compares the two
+		for range 2 { // the second round compares the two
 			if _, err := fork.(sandbox.Exporter).Export(t.Context(), sandbox.ExportOptions{Dir: dst, Allow: func(sandbox.Finding) bool { return true }}); err != nil {
 				t.Fatal(err)
 			}
@@ -240,7 +239,7 @@ func init() {
 	}
 }
 
-// stopWhen is a context that ends as soon as something has happened.
+// stopWhen is a context that ends as soon as a condition holds.
 type stopWhen struct {
 	context.Context
 	happened func() bool
@@ -253,7 +252,7 @@ func (c stopWhen) Err() error {
 	return nil
 }
 
-// Writing what is large stops within a file.
+// TestExportStopsWithinAFile checks that writing a large file can be cancelled in the middle of it.
 func TestExportStopsWithinAFile(t *testing.T) {
 	sb := open(t, sandbox.Config{Floor: sandbox.TierNone, Ceiling: sandbox.TierNone, Snapshot: sandbox.SnapshotDir(t.TempDir())})
 	sh(t, sb, fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x > big", 64<<20)) // several steps of a copy
@@ -294,7 +293,7 @@ func TestAttackManyLinks(t *testing.T) {
 	}) {
 		t.Errorf("all were followed: %v", r.Refused())
 	}
-	// A link that is as it should be, in a tree without so many, is.
+	// In a tree with fewer links, a valid link is accepted.
 	sh(t, sb, "rm *[0-9]; ln -s d fine")
 	if got := review(t, sb).Refused(); len(got) > 0 {
 		t.Error(got)
@@ -311,8 +310,8 @@ func TestAttackManyFindings(t *testing.T) {
 	}
 }
 
-// What the host's user may not read is no reason to see nothing, and none to let it
-// pass. Root may read all.
+// TestAttackUnreadable checks that a file the host's user may not read neither hides other changes
+// nor passes unseen. Root may read everything.
 func TestAttackUnreadable(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, cfg sandbox.Config) {
@@ -338,7 +337,7 @@ func TestAttackUnreadable(t *testing.T) {
 	})
 }
 
-// Nothing waits for what is no file.
+// TestAttackSpecialFiles checks that no host tool blocks on a path that is not a regular file.
 func TestAttackSpecialFiles(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, cfg sandbox.Config) {
@@ -372,7 +371,7 @@ func init() {
 	}
 }
 
-// Layers are merged without paths, too.
+// TestMergeDeepLayers checks that layers are merged without using paths, too.
 func TestMergeDeepLayers(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()

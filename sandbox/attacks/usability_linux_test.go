@@ -9,15 +9,14 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// A sandbox that breaks what people do all day is switched off. Each case is a
-// script that must print what is wanted; git with go build and go test, python's
-// multiprocessing and sqlite, node, npm and make have tests of their own beside
-// these in tools_linux_test.go.
+// usable is a script of everyday work that must print want: a sandbox that breaks everyday work is
+// switched off. git with go build and go test, Python's multiprocessing and SQLite, Node, npm and
+// make have separate tests in tools_linux_test.go.
 type usable struct {
 	name   string
-	needs  string // a program that must be to be had inside
+	needs  string // a program that must be available inside
 	script string
-	want   string // of standard output; "" is not looked at
+	want   string // expected standard output; not checked if ""
 	files  map[string]string
 }
 
@@ -181,7 +180,7 @@ func TestUsable(t *testing.T) {
 				write(t, dir, name, text)
 			}
 			if !testing.Short() {
-				u.run(t, sandbox.Config{Snapshot: sandbox.SnapshotDir(dir)}) // first: it leaves dir as it is
+				u.run(t, sandbox.Config{Snapshot: sandbox.SnapshotDir(dir)}) // first, because it leaves dir unchanged
 			}
 			u.run(t, sandbox.Config{Dir: dir})
 		})
@@ -192,7 +191,8 @@ func (u usable) run(t *testing.T, cfg sandbox.Config) {
 	sb := open(t, cfg)
 	if u.needs != "" {
 		need(t, u.needs)
-		// Installed is not set up: a version manager's stand-in may have nothing behind it.
+		// A program may be installed but not set up: a version manager's stand-in may have nothing
+		// behind it.
 		if exit := mustExec(t, sb, sandbox.Cmd{Args: []string{"sh", "-c", `command -v "$1" > /dev/null && { test "$1" = script || test "$1" = flock || "$1" $2 > /dev/null 2>&1; }`, "sh", u.needs, versionFlag(u.needs)}}); !exit.Success() {
 			t.Skipf("%s is not to be had inside", u.needs)
 		}
@@ -210,7 +210,8 @@ func versionFlag(program string) string {
 	return "--version"
 }
 
-// A workspace that is reached by a symbolic link works under its real name.
+// TestUsableLinkedWorkspace checks that a workspace reached by a symbolic link works under its real
+// name.
 func TestUsableLinkedWorkspace(t *testing.T) {
 	top := t.TempDir()
 	write(t, top, "real/sub/file", "x\n")
@@ -226,7 +227,8 @@ func TestUsableLinkedWorkspace(t *testing.T) {
 	}
 }
 
-// Two commands of one sandbox work together: by files, by a server, by a signal.
+// TestUsableTogether checks that two commands of one sandbox can work together: by files, by a
+// server, by a signal.
 func TestUsableTogether(t *testing.T) {
 	sb := open(t, sandbox.Config{})
 	p, err := sb.Start(t.Context(), sandbox.Cmd{Args: []string{"sh", "-c", `echo $$ > pid; trap 'echo asked; exit 0' USR1; : > ready; while :; do sleep 0.02; done`}})

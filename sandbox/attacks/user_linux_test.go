@@ -13,15 +13,15 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// An ordinary user is attacked, and protected, as root is. A third of the attacks and the
-// cases of use run again as that user; all of them in the long tier.
+// TestAttacksAsOrdinaryUser checks that an ordinary user is protected as root is. A third of the
+// attacks and of the usability cases run again as that user; in the long tier all of them do.
 func TestAttacksAsOrdinaryUser(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("is one already")
 	}
-	// Not below t.TempDir: others must come through every directory above.
+	// Not below t.TempDir: other users must be able to enter every directory above.
 	dir, err := os.MkdirTemp("", "luthier-attacked-*")
 	if err != nil {
 		t.Fatal(err)
@@ -35,9 +35,9 @@ func TestAttacksAsOrdinaryUser(t *testing.T) {
 	}
 	args := []string{"-test.v", "-test.run", tier.Pick("^TestAttack(Files|Privileges|FirstProcess)$", "^Test(Attack|Usable)", "^Test(Attack|Usable)")}
 	if !tier.Long() {
-		args = append(args, "-test.short") // a third of them
+		args = append(args, "-test.short") // only a third of them
 	}
-	if raceDetector || !tier.Long() { // the host looks at these with the same code, whoever made them
+	if raceDetector || !tier.Long() { // the host checks these with the same code, whoever made them
 		args = append(args, "-test.skip", "^TestAttack(DeepTree|LongPaths|ManyLinks|NamesAlike)$")
 	}
 	cmd := exec.Command(exe, args...)
@@ -60,8 +60,8 @@ func TestAttacksAsOrdinaryUser(t *testing.T) {
 	t.Logf("as uid %d: %d passed, %d skipped", nobody.Uid, passed, strings.Count(string(out), "    --- SKIP"))
 }
 
-// linkBuildCache makes dir a build cache for that user, with links to all that is in
-// ours: to compile what is there already takes most of a minute.
+// linkBuildCache makes dir a build cache for that user, with links to everything in ours: compiling
+// it again would take most of a minute.
 func linkBuildCache(dir string) error {
 	out, err := exec.Command("go", "env", "GOCACHE").Output()
 	if err != nil {
@@ -84,7 +84,7 @@ func linkBuildCache(dir string) error {
 		}
 		return os.Chown(to, int(nobody.Uid), int(nobody.Gid))
 	})
-	if err != nil { // such as one on another file system
+	if err != nil { // for example on another file system
 		return errors.Join(err, os.RemoveAll(dir))
 	}
 	return nil

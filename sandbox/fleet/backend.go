@@ -9,23 +9,23 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// Box is an open environment in which commands run. A [sandbox.Sandbox] is one,
-// and so is a [Session] with a box on another machine.
+// Box is an open environment in which commands run. A [sandbox.Sandbox] is a Box, and so is a
+// [Session] with a box on another machine.
 type Box interface {
 	Exec(ctx context.Context, cmd sandbox.Cmd) (*sandbox.Exit, error)
 	Isolation() sandbox.Isolation
 	Close() error
 }
 
-// Spec says what kind of box is asked for.
+// Spec describes the requested box.
 type Spec struct {
 	Class    string // the kind of host
-	Snapshot string // name of the starting state; empty is an empty workspace
-	Tenant   string // on whose behalf; boxes of two tenants must share nothing
+	Snapshot string // name of the starting state; empty means an empty workspace
+	Tenant   string // the tenant; boxes of two tenants must share nothing
 	Priority int    `json:",omitempty"` // orders requests that wait for a place of the back end, higher first
 }
 
-// MaxPriority is the highest priority of a job or box, and the lowest negated.
+// MaxPriority is the highest priority of a job or box; the lowest is its negative.
 const MaxPriority = 1000
 
 func (s Spec) validate() error {
@@ -39,25 +39,24 @@ func validPriority(what string, p int) error {
 	return nil
 }
 
-// Backend opens boxes. The packages oci and microvm have further ones.
+// Backend opens boxes. The packages oci and microvm provide further ones.
 type Backend interface {
 	Open(ctx context.Context, spec Spec) (Box, error)
 }
 
-// BackendFunc is a function as a Backend.
+// BackendFunc makes a function a Backend.
 type BackendFunc func(ctx context.Context, spec Spec) (Box, error)
 
 // Open calls f.
 func (f BackendFunc) Open(ctx context.Context, spec Spec) (Box, error) { return f(ctx, spec) }
 
-// PoolBackend opens the sandboxes of a pool. The names of snapshots are those of
-// snaps and no others: what comes over the network cannot name a path of the
-// host. A job without a snapshot gets that of the empty name.
+// PoolBackend opens the sandboxes of a pool. Only the names in snaps are valid snapshots, so that
+// nothing received over the network can name a path of the host. A job without a snapshot gets the
+// one under the empty name.
 //
-// Those that wait for a place of the pool are served by priority, and within one in
-// fair turns between tenants. For that a host must have more slots and places than
-// the pool has sandboxes; what the host does not take waits in the engine, which
-// knows no turns.
+// Requests that wait for a place of the pool are served by priority, and within one priority in
+// fair turns between tenants. For that, a host must have more slots and places than the pool has
+// sandboxes: requests that the host does not take wait in the engine, which does not take turns.
 func PoolBackend(pool *sandbox.Pool, snaps map[string]sandbox.Snapshot) Backend {
 	return BackendFunc(func(ctx context.Context, spec Spec) (Box, error) {
 		snap, ok := snaps[spec.Snapshot]
@@ -66,7 +65,7 @@ func PoolBackend(pool *sandbox.Pool, snaps map[string]sandbox.Snapshot) Backend 
 		}
 		sb, err := pool.Acquire(ctx, sandbox.Request{Snapshot: snap, Tenant: spec.Tenant, Priority: spec.Priority})
 		if full := (*sandbox.QueueFullError)(nil); errors.As(err, &full) {
-			err = fmt.Errorf("%w: %w", ErrNoHost, err) // another may have a place
+			err = fmt.Errorf("%w: %w", ErrNoHost, err) // another host may have a place
 		}
 		if err != nil {
 			return nil, err
@@ -75,16 +74,15 @@ func PoolBackend(pool *sandbox.Pool, snaps map[string]sandbox.Snapshot) Backend 
 	})
 }
 
-// ErrRefused is wrapped by a Backend's or Runner's error to say that there is no
-// use in another attempt.
+// ErrRefused is wrapped by a Backend's or Runner's error to report that another attempt is useless.
 var ErrRefused = errors.New("refused")
 
-// Runner runs a job to its end. An error says that the command could not be
-// run, not that it failed; the job is tried again unless the error wraps
-// ErrRefused. When ctx ends the command must be killed and Runner return.
+// Runner runs a job to its end. An error means that the command could not be run, not that it
+// failed; the job is tried again unless the error wraps ErrRefused. When ctx ends, the command must
+// be killed and Runner must return.
 type Runner func(ctx context.Context, job *Job) (*sandbox.Exit, error)
 
-// BoxRunner runs every job in a box of its own.
+// BoxRunner returns a Runner that runs every job in a new box.
 func BoxRunner(backend Backend) Runner {
 	return func(ctx context.Context, job *Job) (*sandbox.Exit, error) {
 		box, err := backend.Open(ctx, Spec{Class: job.Class, Snapshot: job.Snapshot, Tenant: job.Tenant, Priority: job.Priority})
@@ -93,7 +91,7 @@ func BoxRunner(backend Backend) Runner {
 		}
 		exit, err := box.Exec(ctx, job.Command.Cmd())
 		err = refusal(ctx, exit, err)
-		// A box that does not close is the host's trouble, not the command's.
+		// A box that does not close is the host's problem, not the command's.
 		_ = box.Close()
 		return exit, err
 	}
@@ -107,8 +105,7 @@ func refusal(ctx context.Context, exit *sandbox.Exit, err error) error {
 	return fmt.Errorf("%w: %w", ErrRefused, err)
 }
 
-// clip bounds what a runner kept of its command's output and denials to what
-// travels.
+// clip cuts the output and denials that a runner kept to the limits of a message.
 func clip(exit *sandbox.Exit) *sandbox.Exit {
 	if exit == nil {
 		return nil
@@ -119,8 +116,8 @@ func clip(exit *sandbox.Exit) *sandbox.Exit {
 	return &c
 }
 
-// clipDenials keeps the first that fit in maxDenialBytes. They are in the order in
-// which they came; what was refused first is most often the cause of the rest.
+// clipDenials keeps the first denials that fit in maxDenialBytes. They are in order of arrival; the
+// first refusal is usually the cause of the rest.
 func clipDenials(list []sandbox.Denial) []sandbox.Denial {
 	room := maxDenialBytes
 	for i, d := range list {

@@ -9,7 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// causes are what a caller may test a host's error for, besides what a code says.
+// causes lists the errors that a caller may test a host's error for, besides those that an answer's
+// code reports.
 func causes() map[string]error {
 	return map[string]error{
 		"not found": exec.ErrNotFound, "permission": fs.ErrPermission, "not exist": fs.ErrNotExist,
@@ -17,7 +18,7 @@ func causes() map[string]error {
 	}
 }
 
-// causesOf names the causes that err has, in order.
+// causesOf returns the names of err's causes, in order.
 func causesOf(err error) []string {
 	var out []string
 	for name, cause := range causes() {
@@ -29,7 +30,7 @@ func causesOf(err error) []string {
 	return out
 }
 
-// caused is an error with the causes that it had where it arose.
+// caused is an error received from elsewhere, with its original causes.
 type caused struct {
 	error
 	names []string
@@ -37,7 +38,7 @@ type caused struct {
 
 func (c *caused) Unwrap() error { return c.error }
 
-// Is serves errors.Is.
+// Is implements errors.Is.
 func (c *caused) Is(target error) bool {
 	known := causes()
 	return slices.ContainsFunc(c.names, func(n string) bool { return known[n] == target && target != nil })

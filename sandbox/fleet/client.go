@@ -20,12 +20,11 @@ type Client struct {
 	owner  string
 }
 
-// NewClient makes a client of a fleet. The owner is recorded in its leases, for
-// people.
+// NewClient makes a client of a fleet. The owner is recorded in its leases, for people to read.
 func NewClient(engine Engine, owner string) *Client { return &Client{engine, owner} }
 
-// Submit stores a job, trying until it is stored or ctx ends. Submitting a job
-// that is there already is no error. An empty Job.ID is filled in.
+// Submit stores a job. It repeats until the job is stored or ctx ends. Submitting a job that is
+// already stored is not an error. An empty Job.ID is filled in.
 func (c *Client) Submit(ctx context.Context, job *Job) error {
 	if job.ID == "" {
 		job.ID = strings.ToLower(rand.Text())
@@ -47,8 +46,8 @@ func (c *Client) Submit(ctx context.Context, job *Job) error {
 	}
 }
 
-// Run submits a job and waits for its result. A job whose result is there
-// already, because the same ID was run before, is not run again.
+// Run submits a job and waits for its result. If a job with the same ID was run before, its result
+// is returned and the job is not run again.
 func (c *Client) Run(ctx context.Context, job *Job) (*Result, error) {
 	if job.ID != "" {
 		if r, err := c.engine.Result(ctx, job.ID); err == nil {
@@ -61,7 +60,7 @@ func (c *Client) Run(ctx context.Context, job *Job) (*Result, error) {
 	return c.Wait(ctx, job.ID)
 }
 
-// Wait returns the result of a job when there is one.
+// Wait waits for the result of a job and returns it.
 func (c *Client) Wait(ctx context.Context, job string) (*Result, error) {
 	if err := ValidName("job", job); err != nil {
 		return nil, fail("wait for", "job", err)
@@ -80,26 +79,23 @@ func (c *Client) Wait(ctx context.Context, job string) (*Result, error) {
 	}
 }
 
-// Results yields the results of all jobs of the fleet, those that are there and
-// those to come, until ctx ends.
+// Results yields the results of all jobs of the fleet, existing and future ones, until ctx ends.
 func (c *Client) Results(ctx context.Context) iter.Seq2[*Result, error] {
 	return c.engine.WatchResults(ctx, "")
 }
 
-// Request asks for a sandbox.
+// Request is a request for a sandbox.
 type Request struct {
 	Spec
-	// Key names the sandbox; empty means a random name. Whoever opens the same
-	// key while it is leased gets ErrHeld.
+	// Key names the sandbox; empty means a random name. Opening the same key while it is leased
+	// fails with ErrHeld.
 	Key string
-	// TTL is how long the sandbox outlives a client that is not heard of; default
-	// 30 s, at least 1 s.
+	// TTL is the time for which the sandbox outlives a silent client; default 30 s, at least 1 s.
 	TTL time.Duration
 }
 
-// Open leases a sandbox on the host that Place chooses and opens it there; it
-// goes on to another host if that one is full or gone. The session keeps its
-// lease until Close.
+// Open leases a sandbox on the host that Place chooses and opens it there. If that host is full or
+// unavailable, Open tries another one. The session keeps its lease until Close.
 func (c *Client) Open(ctx context.Context, req Request) (*Session, error) {
 	if req.Key == "" {
 		req.Key = strings.ToLower(rand.Text())
@@ -142,7 +138,7 @@ func (c *Client) openOn(ctx context.Context, host string, req Request) (*Session
 		err = a.err()
 	}
 	if err != nil {
-		_ = s.Close() // the lease would lapse by itself
+		_ = s.Close() // without it the lease would expire by itself
 		return nil, err
 	}
 	s.dir = a.Dir
@@ -152,12 +148,12 @@ func (c *Client) openOn(ctx context.Context, host string, req Request) (*Session
 	return s, nil
 }
 
-// unreachable is how long a host that does not answer is asked while another
-// could be.
+// unreachable is the time after which Open gives up on a host that does not answer and tries
+// another.
 const unreachable = 10 * time.Second
 
-// CommandOf is the command as it can travel. It fails for what cannot: output
-// callbacks and spill files, and an input that is kept open or too long.
+// CommandOf returns the command in the form that can be sent. It fails for output callbacks, for
+// spill files, and for input that is kept open or too long.
 func CommandOf(cmd sandbox.Cmd) (*Command, error) {
 	if cmd.OnOutput != nil || cmd.Spill != nil || cmd.SpillStderr != nil || cmd.OpenStdin {
 		return nil, errors.New("Cmd.OnOutput, Spill, SpillStderr and OpenStdin need a sandbox on this machine")

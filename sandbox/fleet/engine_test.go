@@ -34,7 +34,7 @@ func embedded(t testing.TB, cfg fleet.ServerConfig) *fleet.Server {
 	return s
 }
 
-// connect joins a fleet until the test ends.
+// connect connects to a fleet until the test ends.
 func connect(t testing.TB, cfg fleet.NATSConfig) fleet.Engine {
 	t.Helper()
 	e, err := fleet.Connect(context.Background(), cfg)
@@ -50,7 +50,7 @@ func TestNATSEngine(t *testing.T) {
 		s := embedded(t, fleet.ServerConfig{NoSync: true, Listen: "127.0.0.1:0"})
 		cfg := fleet.NATSConfig{Server: s, AckWait: fleettest.AckWait, Presence: fleettest.Presence}
 		a := connect(t, cfg)
-		cfg.Server, cfg.URL = nil, s.URL() // the other over the network
+		cfg.Server, cfg.URL = nil, s.URL() // the other engine connects over the network
 		return a, connect(t, cfg)
 	})
 }

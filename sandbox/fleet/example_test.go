@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/fleet"
 )
 
-// A host and a client in one process. A program must call sandbox.Init first in
-// main, and would leave out Floor, which here lets the example run anywhere.
+// A host and a client in one process. A program must call sandbox.Init first in main, and would
+// omit Floor, which here lets the example run anywhere.
 func Example() {
 	ctx, stop := context.WithCancel(context.Background())
 	engine := fleet.NewLocal(fleet.LocalConfig{})
@@ -50,7 +50,7 @@ func Example() {
 	// exit status 3
 }
 
-// The same ID is the same job: it is run once, whoever asks again.
+// The same ID is the same job: it is run once, however often it is requested.
 func ExampleClient_Run() {
 	ctx, stop := context.WithCancel(context.Background())
 	engine := fleet.NewLocal(fleet.LocalConfig{})

@@ -12,8 +12,8 @@ import (
 
 var errFlaky = errors.New("the link is down")
 
-// flaky is an engine whose operations fail now and then, half of them after
-// they were carried out. What happens is the same for a seed and an order of calls.
+// flaky is an engine whose operations sometimes fail, half of them after they were carried out. The
+// failures depend only on the seed and the order of calls.
 type flaky struct {
 	fleet.Engine
 	mu sync.Mutex

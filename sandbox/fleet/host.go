@@ -14,70 +14,66 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/fleet/internal/fair"
 )
 
-// HostConfig says what a host serves. Engine, Classes and one of Backend and
-// Run are required.
+// HostConfig configures a host. Engine, Classes and one of Backend and Run are required.
 type HostConfig struct {
-	// ID names the host; no other may have it. Empty means a random one.
+	// ID names the host and must be unique. Empty means a random one.
 	ID     string
 	Engine Engine
 	// Classes are the queues the host pulls jobs from, and the classes of
 	// sandboxes it leases out.
 	Classes []string
-	// Backend opens the boxes for jobs and leases. Without it the host runs jobs
-	// only.
+	// Backend opens the boxes for jobs and leases. Without it the host only runs jobs.
 	Backend Backend
-	// Run runs jobs in place of BoxRunner(Backend).
+	// Run runs jobs instead of BoxRunner(Backend).
 	Run Runner
-	// Slots is how many jobs run at once; zero means twice the processors,
-	// negative none.
+	// Slots limits the jobs that run at once; zero means twice the number of processors, negative
+	// none.
 	Slots int
-	// Places is how many sandboxes are leased out at once; zero means four times
-	// the processors, negative none. Requests beyond it wait, in fair turns
-	// between tenants, as many as Waiting (zero means 16 for each place).
+	// Places limits the sandboxes leased out at once; zero means four times the number of
+	// processors, negative none. Further requests wait, in fair turns between tenants; Waiting
+	// limits their number (zero means 16 for each place).
 	Places, Waiting int
-	// Snapshots lists what the host has ready, for placement; nil means none.
+	// Snapshots returns the snapshots that the host has ready, for placement; nil means none.
 	Snapshots func() []string
-	// Heartbeat is the time between the host's signs of life, for itself and for
-	// each job it runs; default 1 s. It must be well below the engine's AckWait
-	// and Presence.
+	// Heartbeat is the interval at which the host reports that it, and each job it runs, is alive;
+	// default 1 s. It must be well below the engine's AckWait and Presence.
 	Heartbeat time.Duration
-	// Logger is told what the host copes with by itself; nil means nobody.
+	// Logger receives problems that the host handles by itself; nil discards them.
 	Logger *slog.Logger
 }
 
-// Host is the agent of one machine: it pulls jobs and runs them, and leases out
-// sandboxes to clients.
+// Host is the agent of one machine: it pulls jobs and runs them, and leases sandboxes to clients.
 type Host struct {
 	cfg     HostConfig
-	slots   chan struct{} // one for each job that runs
-	freed   chan struct{} // a slot was given back
+	slots   chan struct{} // holds an entry for each job that runs
+	freed   chan struct{} // signals that a slot was returned
 	gate    *fair.Gate
 	stats   hostStats
 	running atomic.Bool
 
 	mu       sync.Mutex
-	ctx      context.Context // of Run
+	ctx      context.Context // the context of Run
 	sessions map[string]*hostSession
 	draining bool
-	closing  sync.WaitGroup // sessions that end
+	closing  sync.WaitGroup // sessions that are ending
 }
 
 type hostStats struct {
 	jobs, counted, repeated, retried, opened, stale, expired atomic.Int64
 }
 
-// HostStats is what a host did since it began.
+// HostStats counts what a host has done since it started.
 type HostStats struct {
 	Jobs     int64 // commands of jobs that were run
 	Counted  int64 // results that were the first of their job
-	Repeated int64 // deliveries of jobs that had a result already, and results that came second
-	Retried  int64 // jobs given back
+	Repeated int64 // deliveries of jobs that already had a result, and results that were not the first
+	Retried  int64 // jobs returned to the queue
 	Opened   int64 // sandboxes leased out
-	Stale    int64 // commands refused because the epoch of their lease was over
-	Expired  int64 // sandboxes ended because their lease was
+	Stale    int64 // commands refused because the epoch of their lease has ended
+	Expired  int64 // sandboxes ended because their lease had ended
 }
 
-// NewHost makes a host. It does nothing until Run.
+// NewHost makes a host. It does nothing before Run.
 func NewHost(cfg HostConfig) (*Host, error) {
 	if cfg.ID == "" {
 		cfg.ID = "host-" + strings.ToLower(rand.Text())
@@ -120,12 +116,12 @@ func NewHost(cfg HostConfig) (*Host, error) {
 	}, nil
 }
 
-// ID is the host's name in the fleet.
+// ID returns the host's name in the fleet.
 func (h *Host) ID() string { return h.cfg.ID }
 
-// Run serves until ctx ends, then kills what runs, gives the jobs back, ends
-// the leased sandboxes and returns. While the engine is out of reach it goes on
-// with what it has and tries again. It can be called once.
+// Run serves until ctx ends. It then kills running commands, returns their jobs to the queue, ends
+// the leased sandboxes and returns. While the engine is unreachable, Run continues with what it has
+// and retries. It can be called only once.
 func (h *Host) Run(ctx context.Context) error {
 	if h.running.Swap(true) {
 		return fail("run host", h.cfg.ID, errors.New("it was run already; make another"))
@@ -153,7 +149,7 @@ func (h *Host) Run(ctx context.Context) error {
 	return nil
 }
 
-// announce says what the host is, again and again.
+// announce repeatedly announces the host's status.
 func (h *Host) announce(ctx context.Context) {
 	tick := time.NewTicker(h.cfg.Heartbeat)
 	defer tick.Stop()
@@ -178,7 +174,7 @@ func (h *Host) say(ctx context.Context) {
 	}
 }
 
-// Status is what the host announces.
+// Status returns the status that the host announces.
 func (h *Host) Status() HostStatus {
 	s := HostStatus{ID: h.cfg.ID, Classes: h.cfg.Classes, Slots: h.cfg.Slots, Jobs: len(h.slots),
 		Places: h.cfg.Places, Waiting: h.gate.Waiting()}
@@ -192,14 +188,14 @@ func (h *Host) Status() HostStatus {
 	return s
 }
 
-// Stats returns what the host did so far.
+// Stats returns what the host has done so far.
 func (h *Host) Stats() HostStats {
 	s := &h.stats
 	return HostStats{Jobs: s.jobs.Load(), Counted: s.counted.Load(), Repeated: s.repeated.Load(), Retried: s.retried.Load(),
 		Opened: s.opened.Load(), Stale: s.stale.Load(), Expired: s.expired.Load()}
 }
 
-// backoff waits before the n-th try, longer each time; it is false once ctx ended.
+// backoff waits before the n-th attempt, longer each time; it returns false once ctx has ended.
 func backoff(ctx context.Context, n int) bool {
 	d := min(50*time.Millisecond<<min(n, 10), 2*time.Second)
 	select {

@@ -17,7 +17,7 @@ func (h *Host) handle(ctx context.Context, request []byte) []byte {
 	}
 	b, err := encode(a)
 	if err != nil {
-		b, _ = encode(&hostAnswer{Code: codeRefused, Text: "the answer cannot be sent: " + err.Error()}) // short
+		b, _ = encode(&hostAnswer{Code: codeRefused, Text: "the answer cannot be sent: " + err.Error()}) // a short answer instead
 	}
 	return b
 }
@@ -59,7 +59,7 @@ func (h *Host) answer(ctx context.Context, r *hostRequest) *hostAnswer {
 		return &hostAnswer{Code: codePending}
 	}
 	if s.ctx.Err() != nil && (c.err != nil || c.exit.Canceled) {
-		// The lease ended while the command ran, and it was killed for that.
+		// The lease ended while the command ran, so the command was killed.
 		return problem(ErrLost)
 	}
 	if c.exit == nil {
@@ -68,7 +68,7 @@ func (h *Host) answer(ctx context.Context, r *hostRequest) *hostAnswer {
 	return &hostAnswer{Exit: toWire(c.exit)}
 }
 
-// opened waits for a session's box.
+// opened waits for a session's box and returns the answer.
 func (h *Host) opened(ctx context.Context, s *hostSession, hold <-chan time.Time) *hostAnswer {
 	select {
 	case <-s.ready:
@@ -88,7 +88,7 @@ func (h *Host) opened(ctx context.Context, s *hostSession, hold <-chan time.Time
 	return a
 }
 
-// problem is an error as an answer.
+// problem returns the answer for an error.
 func problem(err error) *hostAnswer {
 	a := &hostAnswer{Code: codeFailed, Text: err.Error(), Causes: causesOf(err)}
 	switch {

@@ -31,8 +31,8 @@ func (h *Host) pull(ctx context.Context, class string, wg *sync.WaitGroup) {
 		}
 		failures = 0
 		for _, d := range ds {
-			// The loops of other classes may have taken the slots meanwhile; then
-			// the job waits here, kept alive like one that runs.
+			// The loops of other classes may have taken the slots meanwhile. The job then waits
+			// here, and its delivery is extended like that of a running job.
 			beat := h.keep(ctx, d)
 			select {
 			case h.slots <- struct{}{}:
@@ -49,7 +49,7 @@ func (h *Host) pull(ctx context.Context, class string, wg *sync.WaitGroup) {
 	}
 }
 
-// free waits until a slot is free and returns how many are.
+// free waits until a slot is free and returns the number of free slots.
 func (h *Host) free(ctx context.Context) (int, bool) {
 	for {
 		if ctx.Err() != nil {
@@ -60,7 +60,7 @@ func (h *Host) free(ctx context.Context) (int, bool) {
 		}
 		select {
 		case <-h.freed:
-		case <-time.After(h.cfg.Heartbeat): // another loop may have eaten the sign
+		case <-time.After(h.cfg.Heartbeat): // another loop may have received the signal
 		case <-ctx.Done():
 		}
 	}
@@ -74,7 +74,7 @@ func (h *Host) giveSlot() {
 	}
 }
 
-// keep extends a delivery until the function it returns is called.
+// keep extends a delivery until the returned function is called.
 func (h *Host) keep(ctx context.Context, d Delivery) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
@@ -85,7 +85,7 @@ func (h *Host) keep(ctx context.Context, d Delivery) (stop func()) {
 		for {
 			select {
 			case <-tick.C:
-				_ = d.Extend(ctx) // the next comes soon
+				_ = d.Extend(ctx) // the next attempt follows soon
 			case <-ctx.Done():
 				return
 			}
@@ -94,8 +94,8 @@ func (h *Host) keep(ctx context.Context, d Delivery) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// job runs one delivery: the result is stored before the job is taken out of
-// the queue, so that a host that dies at any point loses neither.
+// job runs one delivery. It stores the result before it removes the job from the queue, so that
+// neither is lost if the host dies at any point.
 func (h *Host) job(ctx context.Context, d Delivery) {
 	if d.Attempt > 1 && h.hasResult(ctx, d.Job.ID) {
 		h.stats.repeated.Add(1)
@@ -114,7 +114,7 @@ func (h *Host) job(ctx context.Context, d Delivery) {
 	}
 }
 
-// attempt runs the command and fills r; it is false if the job was given back.
+// attempt runs the command and fills in r; it returns false if the job was returned to the queue.
 func (h *Host) attempt(ctx context.Context, d Delivery, r *Result, most int) bool {
 	h.stats.jobs.Add(1)
 	exit, err := h.run(ctx, d.Job)
@@ -137,7 +137,7 @@ func (h *Host) attempt(ctx context.Context, d Delivery, r *Result, most int) boo
 	return true
 }
 
-// run calls the runner; a runner that panics has refused the job.
+// run calls the runner; a panic of the runner counts as a refusal of the job.
 func (h *Host) run(ctx context.Context, job *Job) (exit *sandbox.Exit, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -155,10 +155,10 @@ func (h *Host) hasResult(ctx context.Context, job string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	_, err := h.cfg.Engine.Result(ctx, job)
-	return err == nil // if it cannot be told, the first result still counts
+	return err == nil // if it is unknown, the first result still counts
 }
 
-// store keeps trying to store a result. A host that stops gives it a last try.
+// store keeps trying to store a result. A host that is stopping tries once more.
 func (h *Host) store(ctx context.Context, r *Result) bool {
 	if _, err := EncodeResult(r); err != nil {
 		r.Exit, r.Failure = nil, "the command ran, but its result cannot be stored: "+err.Error()
@@ -183,8 +183,8 @@ func (h *Host) store(ctx context.Context, r *Result) bool {
 	}
 }
 
-// done takes a job out of the queue. If that fails it is delivered again, and
-// whoever gets it finds the result.
+// done removes a job from the queue. If that fails, the job is delivered again, and its next host
+// finds the result.
 func (h *Host) done(ctx context.Context, d Delivery) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
@@ -197,5 +197,5 @@ func (h *Host) giveBack(ctx context.Context, d Delivery, after time.Duration) {
 	h.stats.retried.Add(1)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
-	_ = d.Retry(ctx, after) // else it comes back by itself
+	_ = d.Retry(ctx, after) // if this fails, it is redelivered anyway
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/fleet/internal/fair"
 )
 
-// open starts the session of a lease, or finds it. The lease is looked up at its
-// source: a client's word for it is not enough.
+// open starts the session of a lease, or finds it. It looks the lease up in the engine, since the
+// client's claim is not enough.
 func (h *Host) open(ctx context.Context, r *hostRequest) (*hostSession, error) {
 	if s := h.session(r.Key); s != nil && s.epoch == r.Epoch {
 		return s, nil
@@ -45,11 +45,11 @@ func (h *Host) open(ctx context.Context, r *hostRequest) (*hostSession, error) {
 	return s, nil
 }
 
-// errLater means that the engine could not be reached to look at a lease.
+// errLater means that a lease could not be looked up because the engine was unreachable.
 var errLater = errors.New("the lease cannot be looked up")
 
-// fill opens the session's box when there is a place for it, and gives the
-// place back when the session has ended.
+// fill opens the session's box when there is a place for it, and releases the place when the
+// session has ended.
 func (h *Host) fill(s *hostSession, spec Spec) {
 	s.err = h.gate.Enter(s.ctx, spec.Tenant)
 	if s.err != nil {
@@ -87,7 +87,7 @@ func (h *Host) remove(s *hostSession) {
 	h.drop(s)
 }
 
-// drop is remove with the lock held.
+// drop is remove for a caller that holds the lock.
 func (h *Host) drop(s *hostSession) {
 	if h.sessions[s.key] == s {
 		delete(h.sessions, s.key)
@@ -98,8 +98,8 @@ func (h *Host) drop(s *hostSession) {
 	s.end()
 }
 
-// fence returns the session that a request is for, if the request's epoch is
-// that of a lease that holds. It is asked before every command.
+// fence returns the session that a request is for, if the request's epoch belongs to a lease that
+// still holds. It is called before every command.
 func (h *Host) fence(ctx context.Context, r *hostRequest) (*hostSession, error) {
 	s := h.session(r.Key)
 	if s == nil || s.epoch != r.Epoch {
@@ -120,10 +120,10 @@ func (h *Host) fence(ctx context.Context, r *hostRequest) (*hostSession, error) 
 	return s, nil
 }
 
-// verify asks the engine whether a session's lease holds and ends the session if
-// it does not, or if that cannot be told for so long that it may not. While it
-// cannot be told the error is errLater: what runs goes on, but nothing may begin,
-// for the lease may have ended right after it was last seen.
+// verify asks the engine whether a session's lease holds. It ends the session if the lease has
+// ended, or if its state has been unknown for so long that it may have expired. While the state is
+// unknown, the error is errLater: running commands continue but none may begin, since the lease may
+// have ended right after the last check.
 func (h *Host) verify(ctx context.Context, s *hostSession) error {
 	ctx, cancel := context.WithTimeout(ctx, min(s.ttl, 5*time.Second))
 	defer cancel()
@@ -147,7 +147,7 @@ func (h *Host) verify(ctx context.Context, s *hostSession) error {
 	return err
 }
 
-// sweep ends the sessions of leases that are over, also while no command comes.
+// sweep ends the sessions of ended leases, even if no command arrives.
 func (h *Host) sweep(ctx context.Context) {
 	tick := time.NewTicker(h.cfg.Heartbeat)
 	defer tick.Stop()
@@ -158,12 +158,12 @@ func (h *Host) sweep(ctx context.Context) {
 			return
 		}
 		for _, s := range h.due() {
-			_ = h.verify(ctx, s) // a session that ended is known from the stats
+			_ = h.verify(ctx, s) // ended sessions appear in the stats
 		}
 	}
 }
 
-// due are the sessions whose lease should be looked at.
+// due returns the sessions whose lease should be checked.
 func (h *Host) due() (out []*hostSession) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -175,7 +175,7 @@ func (h *Host) due() (out []*hostSession) {
 	return out
 }
 
-// endAll ends every session and lets no more begin.
+// endAll ends every session and prevents new ones.
 func (h *Host) endAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

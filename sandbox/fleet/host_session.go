@@ -9,7 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// hostSession is a box leased out, and the commands in it.
+// hostSession is a leased box and the commands in it.
 type hostSession struct {
 	key   string
 	epoch uint64
@@ -17,13 +17,13 @@ type hostSession struct {
 	ctx   context.Context // ends with the session
 	end   context.CancelFunc
 
-	ready chan struct{} // closed when box or err is there
+	ready chan struct{} // closed once box or err is set
 	box   Box
 	err   error
 
 	mu       sync.Mutex
 	verified time.Time // when the lease was last known to hold
-	had      uint64    // numbers below it are over and forgotten
+	had      uint64    // commands with lower numbers have ended and are forgotten
 	commands map[uint64]*hostCommand
 	running  sync.WaitGroup
 	over     bool
@@ -37,8 +37,7 @@ type hostCommand struct {
 	err    error
 }
 
-// maxCommands bounds the outcomes a session keeps for a client that does not
-// fetch them.
+// maxCommands bounds the outcomes that a session keeps for a client that does not fetch them.
 const maxCommands = 256
 
 var (
@@ -46,7 +45,7 @@ var (
 	errTooMany   = errors.New("too many commands whose outcome was not fetched; wait for some")
 )
 
-// command begins a command, or finds it if it began before.
+// command begins a command, or finds it if it has already begun.
 func (s *hostSession) command(r *hostRequest) (*hostCommand, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +78,7 @@ func (s *hostSession) command(r *hostRequest) (*hostCommand, error) {
 	return c, nil
 }
 
-// cancelCommand ends a command; one that never began will not begin.
+// cancelCommand ends a command, or prevents it from beginning.
 func (s *hostSession) cancelCommand(number uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,14 +93,14 @@ func (s *hostSession) cancelCommand(number uint64) {
 	}
 }
 
-// lasts tells how long ago the lease was known to hold.
+// age returns the time since the lease was last known to hold.
 func (s *hostSession) age() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return time.Since(s.verified)
 }
 
-// close kills what runs, ends the box and returns when both are gone.
+// close kills running commands, ends the box and returns when both are gone.
 func (s *hostSession) close() error {
 	s.mu.Lock()
 	s.over = true

@@ -126,7 +126,7 @@ func TestTroubleOfRunners(t *testing.T) {
 	})
 }
 
-// A host that stops gives its jobs to the others at once.
+// TestStoppedHostGivesBack checks that a host that stops returns its jobs to the others at once.
 func TestStoppedHostGivesBack(t *testing.T) {
 	engines(t, func(t *testing.T, e fleet.Engine) {
 		let := make(chan struct{})
@@ -159,7 +159,8 @@ func TestStoppedHostGivesBack(t *testing.T) {
 	})
 }
 
-// A job that no attempt of ends, because it kills or hangs its hosts, is given up.
+// TestJobThatKillsItsHosts checks that a job is given up if no attempt finishes, because it kills
+// or hangs its hosts.
 func TestJobThatKillsItsHosts(t *testing.T) {
 	engines(t, func(t *testing.T, e fleet.Engine) {
 		j := job("killer")
@@ -167,7 +168,7 @@ func TestJobThatKillsItsHosts(t *testing.T) {
 		if err := e.Submit(t.Context(), j); err != nil {
 			t.Fatal(err)
 		}
-		for want := 1; want <= 2; want++ { // two hosts that pull it and are never heard of again
+		for want := 1; want <= 2; want++ { // two hosts that pull it and then disappear
 			ds, err := e.Pull(t.Context(), "c", 1)
 			if err != nil || ds[0].Attempt != want {
 				t.Fatal(ds, err)
@@ -184,8 +185,8 @@ func TestJobThatKillsItsHosts(t *testing.T) {
 	})
 }
 
-// Every operation of the engine fails now and then, before or after it was
-// carried out; every job is counted once all the same.
+// TestUnreliableEngine checks that every job is counted exactly once, even if every operation of
+// the engine sometimes fails, before or after it was carried out.
 func TestUnreliableEngine(t *testing.T) {
 	engines(t, func(t *testing.T, e fleet.Engine) {
 		const jobs = 60
@@ -211,7 +212,7 @@ func TestUnreliableEngine(t *testing.T) {
 			counted += h.Stats().Counted
 			runs += h.Stats().Jobs
 		}
-		// A host may have stored a result and not learned that it was the first.
+		// A host may have stored a result without learning that it was the first.
 		if counted > jobs {
 			t.Errorf("%d results counted for %d jobs", counted, jobs)
 		}
@@ -219,8 +220,9 @@ func TestUnreliableEngine(t *testing.T) {
 	})
 }
 
-// One host may run a job twice at its first attempt, when it was queued twice: the second
-// result does not count, while the first one does however often it is put.
+// TestSecondRunDoesNotCount checks a job that was queued twice, so that one host runs it twice as a
+// first attempt: the second result does not count, while the first counts however often it is
+// stored.
 func TestSecondRunDoesNotCount(t *testing.T) {
 	engines(t, func(t *testing.T, e fleet.Engine) {
 		first := &fleet.Result{Job: "j", Host: "h", Attempt: 1, Run: "one", Failure: "f"}

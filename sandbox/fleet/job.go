@@ -13,50 +13,48 @@ import (
 
 // Job is one command to be run once, on any host that serves its class.
 type Job struct {
-	// ID names the job among all jobs of the engine, for as long as results are
-	// kept. Submitting the same ID again is the way to repeat a Submit whose
-	// answer was lost. See ValidName.
+	// ID identifies the job among all jobs of the engine, for as long as results are kept. To
+	// repeat a Submit whose answer was lost, submit the same ID again. See ValidName.
 	ID string
-	// Class is the queue the job waits in: one for every kind of host, such as
-	// "go" or "gpu", never one for every sandbox.
+	// Class is the queue that the job waits in: one for every kind of host, such as "go" or "gpu",
+	// never one for every sandbox.
 	Class string
-	// Tenant is on whose behalf the job runs.
+	// Tenant is the tenant for whom the job runs.
 	Tenant string
-	// Priority orders the jobs that wait on one host for a sandbox of its pool,
-	// higher first; see PoolBackend. It must be within MaxPriority.
+	// Priority orders the jobs that wait on one host for a sandbox of its pool, higher first; see
+	// PoolBackend. It must be within MaxPriority.
 	Priority int `json:",omitempty"`
-	// Snapshot names the starting state of the workspace. It is a name that hosts
-	// were given a meaning for (see PoolBackend), never a path of theirs.
+	// Snapshot names the starting state of the workspace. Hosts are configured with the meaning of
+	// the name (see PoolBackend); it is never a path on a host.
 	Snapshot string
-	// Command is what to run.
+	// Command is the command to run.
 	Command Command
-	// MaxAttempts is how often the job may be begun before it is given up with a
-	// failed Result, so that a job that kills its host does not kill them all.
-	// Zero means DefaultMaxAttempts.
+	// MaxAttempts limits how often the job may be started before it is given up with a failed
+	// Result, so that a job that kills its host does not kill all hosts. Zero means
+	// DefaultMaxAttempts.
 	MaxAttempts int
 }
 
-// DefaultMaxAttempts is the number of times a job is begun when Job.MaxAttempts
-// does not say.
+// DefaultMaxAttempts is the number of attempts if Job.MaxAttempts is zero.
 const DefaultMaxAttempts = 5
 
-// Command is the part of a [sandbox.Cmd] that can travel.
+// Command is the part of a [sandbox.Cmd] that can be sent.
 type Command struct {
 	Args        []string      // the argument vector, required
-	Dir         string        // below the workspace; empty is the workspace
+	Dir         string        // below the workspace; empty means the workspace
 	Env         []string      // KEY=value, added to the sandbox's
 	Stdin       []byte        // the whole input
-	Timeout     time.Duration // zero is no limit
+	Timeout     time.Duration // zero means no limit
 	Grace       time.Duration // between SIGTERM and SIGKILL
 	MergeStderr bool
-	Limit       int // bytes kept of each stream; zero and more than MaxOutput mean MaxOutput
+	Limit       int // bytes kept of each stream; zero or more than MaxOutput means MaxOutput
 }
 
-// MaxOutput is the most that travels of each output stream of a command, in
-// bytes: half from its head and half from its tail.
+// MaxOutput limits, in bytes, what is sent of each output stream of a command: half from its head
+// and half from its tail.
 const MaxOutput = 256 << 10
 
-// Cmd is the command as a sandbox takes it.
+// Cmd returns the command in the form that a sandbox accepts.
 func (c Command) Cmd() sandbox.Cmd {
 	cmd := sandbox.Cmd{Args: c.Args, Dir: c.Dir, Env: c.Env, Timeout: c.Timeout, Grace: c.Grace,
 		MergeStderr: c.MergeStderr, Limit: c.Limit}
@@ -69,22 +67,21 @@ func (c Command) Cmd() sandbox.Cmd {
 	return cmd
 }
 
-// Result is how a job ended. There is at most one for every job.
+// Result describes how a job ended. There is at most one for every job.
 type Result struct {
 	Job     string // the job's ID
 	Host    string // the host that ran it
-	Run     string // names this one run: a job queued twice may be run twice by one host
-	Attempt int    // 1 for a job that was begun once
-	// Exit is how the command ended, whatever its status. It is nil if no command
-	// was run.
+	Run     string // identifies this run: a job queued twice may be run twice by one host
+	Attempt int    // 1 for the first attempt
+	// Exit describes how the command ended, whatever its status. It is nil if no command was run.
 	Exit *sandbox.Exit
-	// Failure says why no command was run; it is empty if Exit is not nil.
+	// Failure is the reason why no command was run; it is empty if Exit is not nil.
 	Failure string
 }
 
-// ValidName reports why name cannot be an ID of a job or host, a class or the
-// key of a lease: these are 1 to 100 letters, digits, '-' and '_', so that they
-// mean the same to every engine.
+// ValidName returns an error if name cannot be an ID of a job or host, a class or the key of a
+// lease. Valid names have 1 to 100 letters, digits, '-' and '_', so that they mean the same to
+// every engine.
 func ValidName(what, name string) error {
 	if name == "" {
 		return fmt.Errorf("%s is empty", what)
@@ -100,13 +97,13 @@ func ValidName(what, name string) error {
 	return nil
 }
 
-// maxDenialBytes bounds the denials of one result, as JSON: beside the most output
-// there is room for as much.
+// maxDenialBytes limits the JSON size of a result's denials, so that they fit into a message
+// together with the largest output.
 const maxDenialBytes = 128 << 10
 
-// Limits of what is accepted from others.
+// Limits on what is accepted from others.
 const (
-	maxArgs = 8192    // arguments and variables each
+	maxArgs = 8192    // arguments and variables, each
 	maxText = 4 << 10 // tenant, snapshot, directory, failure
 )
 
@@ -128,7 +125,7 @@ func (c *Command) validate() error {
 		}
 	}
 	for _, s := range slices.Concat(c.Args, c.Env, []string{c.Dir}) {
-		if !utf8.ValidString(s) { // what is sent as JSON would arrive as another
+		if !utf8.ValidString(s) { // JSON would change it on the way
 			return fmt.Errorf("Command has %.40q in it, which is not UTF-8", s)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/fleet"
 )
 
-// slow is a connection over a long line: what is written arrives later, in
-// order, while the writer goes on.
+// slow is a connection over a long-distance link: written data arrives later, in order, while the
+// writer continues.
 type slow struct {
 	net.Conn
 	queue chan late
@@ -26,8 +26,8 @@ type late struct {
 	at time.Time
 }
 
-// slowDialer makes connections whose two directions are both slow by delay in
-// sum, which is what a round trip tells.
+// slowDialer makes connections whose two directions together take delay, as measured by a round
+// trip.
 type slowDialer struct{ delay time.Duration }
 
 func (d slowDialer) Dial(network, addr string) (net.Conn, error) {

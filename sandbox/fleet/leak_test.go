@@ -10,10 +10,10 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/fleet"
 )
 
-// Everything that was started is closed, and then nothing of it is left.
+// TestNothingIsLeft checks that after everything that was started is closed, nothing of it is left.
 func TestNothingIsLeft(t *testing.T) {
 	before := goleak.IgnoreCurrent()
-	t.Run("all", func(t *testing.T) { // its clean-up closes what it opened
+	t.Run("all", func(t *testing.T) { // its cleanup closes what it opened
 		engines(t, func(t *testing.T, e fleet.Engine) {
 			_, stop := host(t, fleet.HostConfig{Engine: e, Backend: boxes(t)})
 			present(t, e, 1)
@@ -29,7 +29,7 @@ func TestNothingIsLeft(t *testing.T) {
 			cancel()
 			_, _ = s.Exec(ctx, sh("sleep 1000"))
 			s.Close()
-			openSession(t, e, fleet.Request{}) // one that the host ends
+			openSession(t, e, fleet.Request{}) // a session that the host ends
 			stop()
 		})
 	})
@@ -57,7 +57,7 @@ func TestServerRemovesItsDirectory(t *testing.T) {
 	}
 }
 
-// What is stored outlives the server.
+// TestServerRestart checks that stored data outlives the server.
 func TestServerRestart(t *testing.T) {
 	dir := t.TempDir()
 	open := func() (*fleet.Server, fleet.Engine) {

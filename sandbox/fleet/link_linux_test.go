@@ -8,11 +8,11 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// inner is the name of a host's own end of its cable.
+// inner is the name of a host's own end of its virtual cable.
 const inner = "up0"
 
-// setUpLink gives this process's network namespace its address, once the cable
-// was put in. Without an address there is nothing to set up.
+// setUpLink sets the address of this process's network namespace, once the cable is connected.
+// Without an address there is nothing to set up.
 func setUpLink(addr string) error {
 	if addr == "" {
 		return nil
@@ -36,7 +36,7 @@ func setUpLink(addr string) error {
 	return fmt.Errorf("link %s did not appear within 10 s", inner)
 }
 
-// setUpBridge makes the switch that all cables end at, in this network namespace.
+// setUpBridge makes the bridge that all cables connect to, in this network namespace.
 func setUpBridge(addr string) (netlink.Link, error) {
 	br := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: "br0"}}
 	if err := netlink.LinkAdd(br); err != nil {
@@ -53,8 +53,8 @@ func setUpBridge(addr string) (netlink.Link, error) {
 	return br, errors.Join(netlink.LinkSetUp(lo), netlink.AddrAdd(br, a), netlink.LinkSetUp(br))
 }
 
-// plug puts a cable between the bridge and a process's network namespace and
-// returns the bridge's end.
+// plug connects the bridge to a process's network namespace and returns the bridge's end of the
+// cable.
 func plug(br netlink.Link, name string, pid int) (netlink.Link, error) {
 	v := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: name}, PeerName: inner}
 	if err := netlink.LinkAdd(v); err != nil {

@@ -9,16 +9,15 @@ import (
 	"time"
 )
 
-// LocalConfig sizes the engine of one process. Zero values are the defaults.
+// LocalConfig configures the engine of one process. Zero values are the defaults.
 type LocalConfig struct {
-	AckWait  time.Duration // until a job that nobody answers for is delivered again; default 30 s
+	AckWait  time.Duration // time after which an unacknowledged job is delivered again; default 30 s
 	Presence time.Duration // how long an announcement lasts; default 5 s
-	MaxQueue int           // jobs that wait or run; default 1,000,000
+	MaxQueue int           // limit of jobs that wait or run; default 1,000,000
 }
 
-// NewLocal makes an engine for hosts and clients of one process: the same
-// promises as the engine over NATS, except that everything ends with the
-// process.
+// NewLocal makes an engine for hosts and clients of one process. It keeps the same promises as the
+// engine over NATS, except that everything ends with the process.
 func NewLocal(cfg LocalConfig) Engine {
 	cfg.AckWait = orDefault(cfg.AckWait, defaultAckWait)
 	cfg.Presence = orDefault(cfg.Presence, defaultPresence)
@@ -47,15 +46,15 @@ func orDefault[T comparable](v, def T) T {
 
 type localEngine struct {
 	cfg  LocalConfig
-	done chan struct{} // closed with the engine
+	done chan struct{} // closed when the engine is closed
 
 	mu      sync.Mutex
 	closed  bool
 	jobs    map[string]*localJob // waiting or delivered
 	classes map[string]*localClass
 	results map[string][]byte
-	order   []string      // job IDs in the order of their results
-	news    chan struct{} // closed and replaced when a result comes
+	order   []string      // job IDs in order of their results
+	news    chan struct{} // closed and replaced when a result arrives
 	leases  map[string]localLease
 	epoch   uint64
 	hosts   map[string]localHost
@@ -88,8 +87,8 @@ func (e *localEngine) PutResult(_ context.Context, r *Result) (bool, error) {
 	return true, nil
 }
 
-// sameResult reports whether the stored result is the one that is put again. Host and
-// attempt do not tell: a job that was queued twice may begin at its first attempt twice.
+// sameResult reports whether the stored result is the one that is stored again. Host and attempt do
+// not identify it: a job that was queued twice may have two first attempts.
 func sameResult(stored []byte, r *Result) bool {
 	have, err := DecodeResult(stored)
 	return err == nil && have.Host == r.Host && have.Attempt == r.Attempt && have.Run == r.Run

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// localServer is one host's handler and those who are in it.
+// localServer is one host's handler with its active calls.
 type localServer struct {
 	handle func(context.Context, []byte) []byte
 	ctx    context.Context
@@ -17,7 +17,7 @@ type localServer struct {
 	calls  sync.WaitGroup
 }
 
-// enter counts a call among those that stop waits for.
+// enter adds a call to those that stop waits for.
 func (s *localServer) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -28,8 +28,8 @@ func (s *localServer) enter() bool {
 	return true
 }
 
-// Call implements Bus. It hands the handler a copy and returns when ctx ends,
-// whatever the handler does, as a call over a network would.
+// Call implements Bus. Like a call over a network, it passes the handler a copy and returns when
+// ctx ends, whatever the handler does.
 func (e *localEngine) Call(ctx context.Context, host string, request []byte) ([]byte, error) {
 	e.mu.Lock()
 	s := e.servers[host]

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// localLease is a lease and the moment it ends.
+// localLease is a lease and the time at which it ends.
 type localLease struct {
 	Lease
 	until time.Time
 }
 
-// validate reports what is wrong with a lease that is asked for.
+// validate returns an error if a requested lease is invalid.
 func (l Lease) validate() error {
 	if l.TTL <= 0 || l.TTL > 24*time.Hour {
 		return errors.New("Lease.TTL must be more than 0 and at most 24 hours")
@@ -40,7 +40,7 @@ func (e *localEngine) Acquire(_ context.Context, want Lease) (Lease, error) {
 	return want, nil
 }
 
-// held returns the lease of key if there is one now. The lock is held.
+// held returns the current lease of key, if there is one. The caller holds the lock.
 func (e *localEngine) held(key string) (localLease, bool) {
 	l, ok := e.leases[key]
 	if ok && !time.Now().Before(l.until) {

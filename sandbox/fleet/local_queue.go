@@ -17,7 +17,7 @@ type localJob struct {
 	id, class string
 	body      []byte
 	attempt   int
-	delivery  int         // grows when the job changes hands, so that late answers are told apart
+	delivery  int         // increases with every hand-over, to detect late answers
 	timer     *time.Timer // ends a delivery or a delay
 }
 
@@ -49,7 +49,7 @@ func (e *localEngine) Submit(_ context.Context, job *Job) error {
 	return nil
 }
 
-// class returns the queue of a class. The lock is held.
+// class returns the queue of a class. The caller holds the lock.
 func (e *localEngine) class(name string) *localClass {
 	c := e.classes[name]
 	if c == nil {
@@ -59,7 +59,7 @@ func (e *localEngine) class(name string) *localClass {
 	return c
 }
 
-// enqueue makes a job ready and wakes those who wait. The lock is held.
+// enqueue makes a job ready and wakes waiting hosts. The caller holds the lock.
 func (e *localEngine) enqueue(j *localJob) {
 	j.delivery++
 	c := e.class(j.class)
@@ -97,7 +97,7 @@ func (e *localEngine) Pull(ctx context.Context, class string, most int) ([]Deliv
 	}
 }
 
-// deliver hands out a job for the acknowledgement time. The lock is held.
+// deliver hands out a job for the acknowledgement time. The caller holds the lock.
 func (e *localEngine) deliver(j *localJob) Delivery {
 	j.attempt++
 	j.delivery++
@@ -110,8 +110,7 @@ func (e *localEngine) deliver(j *localJob) Delivery {
 	return Delivery{Job: job, Attempt: j.attempt, Receipt: r}
 }
 
-// redeliverAfter makes a job ready again unless it changes hands before. The
-// lock is held.
+// redeliverAfter makes a job ready again unless it changes hands before. The caller holds the lock.
 func (e *localEngine) redeliverAfter(j *localJob, d time.Duration) {
 	j.stopTimer()
 	delivery := j.delivery
@@ -124,15 +123,15 @@ func (e *localEngine) redeliverAfter(j *localJob, d time.Duration) {
 	})
 }
 
-// localReceipt answers for one delivery.
+// localReceipt acknowledges one delivery.
 type localReceipt struct {
 	e        *localEngine
 	job      *localJob
 	delivery int
 }
 
-// with runs f under the lock while the delivery is the current one. A late
-// answer is no error, as it is none over a network.
+// with runs f under the lock if the delivery is still the current one. A late answer is not an
+// error, as over a network.
 func (r *localReceipt) with(f func()) error {
 	r.e.mu.Lock()
 	defer r.e.mu.Unlock()
@@ -149,7 +148,7 @@ func (r *localReceipt) Extend(context.Context) error {
 	return r.with(func() { r.e.redeliverAfter(r.job, r.e.cfg.AckWait) })
 }
 
-// Done takes the job out also when it waits to be delivered again: it is done.
+// Done removes the job even if it already waits to be delivered again, since it is done.
 func (r *localReceipt) Done(context.Context) error {
 	r.e.mu.Lock()
 	defer r.e.mu.Unlock()

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// engines runs a test over both engines, each with short times.
+// engines runs a test over both engines, each with short timeouts.
 func engines(t *testing.T, test func(t *testing.T, e fleet.Engine)) {
 	t.Run("local", func(t *testing.T) {
 		e := fleet.NewLocal(fleet.LocalConfig{AckWait: 2 * time.Second, Presence: 3 * time.Second})
@@ -65,7 +65,7 @@ func host(t testing.TB, cfg fleet.HostConfig) (h *fleet.Host, stop func()) {
 	return h, stop
 }
 
-// present waits until hosts are known.
+// present waits until n hosts are known.
 func present(t testing.TB, e fleet.Engine, n int) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%d hosts are there", n), func() bool {
@@ -84,7 +84,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	t.Fatalf("within a minute it did not come to this: %s", what)
 }
 
-// says is a runner whose commands print their last argument.
+// says is a Runner whose commands print their last argument.
 func says(_ context.Context, job *fleet.Job) (*sandbox.Exit, error) {
 	text := job.Command.Args[len(job.Command.Args)-1]
 	return &sandbox.Exit{Stdout: sandbox.Output{Head: []byte(text), Total: int64(len(text))}}, nil
@@ -97,7 +97,7 @@ func job(id string, args ...string) *fleet.Job {
 	return &fleet.Job{ID: id, Class: "c", Command: fleet.Command{Args: args, Timeout: time.Minute}}
 }
 
-// boxes is a backend of plain processes in directories of their own.
+// boxes returns a backend of plain processes, each box in a new directory.
 func boxes(t testing.TB) fleet.Backend {
 	return fleet.BackendFunc(func(ctx context.Context, spec fleet.Spec) (fleet.Box, error) {
 		if spec.Snapshot != "" {
@@ -111,7 +111,7 @@ func boxes(t testing.TB) fleet.Backend {
 	})
 }
 
-// sleepUntil lets a runner's command last until it is killed or let go.
+// sleepUntil keeps a runner's command running until it is killed or released.
 func sleepUntil(ctx context.Context, let <-chan struct{}) (*sandbox.Exit, error) {
 	select {
 	case <-let:

@@ -8,9 +8,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// Operations that a client asks of a host. All bear repetition: a command is
-// known by its number, and asking again for one that runs or ran asks for its
-// outcome.
+// Operations that a client requests of a host. All can be repeated safely: a command is identified
+// by its number, and a repeated request for one that runs or ran asks for its outcome.
 const (
 	opOpen   = "open"
 	opExec   = "exec"
@@ -18,23 +17,22 @@ const (
 	opClose  = "close"
 )
 
-// hostRequest is one message to a host. Every one carries the lease's key and
-// epoch, which the host checks first.
+// hostRequest is one message to a host. Each contains the lease's key and epoch, which the host
+// checks first.
 type hostRequest struct {
 	Op    string
 	Key   string
 	Epoch uint64
-	Spec  Spec // of opOpen
+	Spec  Spec // set for opOpen
 
-	Number  uint64   // of opExec and opCancel, from 1
-	Command *Command // of opExec
+	Number  uint64   // set for opExec and opCancel, from 1
+	Command *Command // set for opExec
 	Had     uint64   // outcomes below this number have arrived and may be dropped
 
-	Hold time.Duration // how long the host may keep the answer back, at most maxHold
+	Hold time.Duration // how long the host may delay the answer, at most maxHold
 }
 
-// maxHold bounds how long a host keeps an answer back, so that a client notices
-// one that is gone.
+// maxHold bounds how long a host delays an answer, so that a client notices a dead host.
 const maxHold = 5 * time.Second
 
 func decodeRequest(b []byte) (*hostRequest, error) {
@@ -67,20 +65,20 @@ const (
 	codeOK      = ""
 	codePending = "pending" // ask again
 	codeLater   = "later"   // the host cannot reach the engine; ask again
-	codeStale   = "stale"   // the lease is over, or another holds it
-	codeBusy    = "busy"    // no place, now
-	codeRefused = "refused" // asking again is of no use
-	codeFailed  = "failed"  // it could not be done
+	codeStale   = "stale"   // the lease has ended, or somebody else holds it
+	codeBusy    = "busy"    // no place at the moment
+	codeRefused = "refused" // asking again is useless
+	codeFailed  = "failed"  // the operation failed
 )
 
 // hostAnswer is a host's answer.
 type hostAnswer struct {
 	Code      string
-	Text      string             // why, for people
-	Causes    []string           `json:",omitempty"` // why, for errors.Is; see causes
-	Dir       string             // of opOpen
-	Isolation *sandbox.Isolation // of opOpen
-	Exit      *wireExit          // of opExec
+	Text      string             // the reason, for people
+	Causes    []string           `json:",omitempty"` // the reason, for errors.Is; see causes
+	Dir       string             // set for opOpen
+	Isolation *sandbox.Isolation // set for opOpen
+	Exit      *wireExit          // set for opExec
 }
 
 func decodeAnswer(b []byte) (*hostAnswer, error) {
@@ -91,7 +89,7 @@ func decodeAnswer(b []byte) (*hostAnswer, error) {
 	return &a, nil
 }
 
-// err is the answer as an error; nil for codeOK.
+// err returns the answer as an error, nil for codeOK.
 func (a *hostAnswer) err() error {
 	if a.Code == codeOK {
 		return nil

@@ -12,41 +12,37 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// NATSConfig says how to reach NATS and what to keep there. Zero values are the
-// defaults. All hosts and clients of a fleet must use the same Prefix, and
-// whoever connects first decides about Replicas, MaxQueue, Results and the
-// other properties of what is stored.
+// NATSConfig configures the connection to NATS and what is stored there. Zero values are the
+// defaults. All hosts and clients of a fleet must use the same Prefix. The first to connect
+// determines Replicas, MaxQueue, Results and the other properties of what is stored.
 type NATSConfig struct {
 	// URL lists the servers, separated by commas. It is required unless Conn or
 	// Server is given.
 	URL string
-	// Server is an embedded server to be reached without the network.
+	// Server is an embedded server to connect to without the network.
 	Server *Server
-	// Options are added to the connection's: credentials, TLS, a dialer.
+	// Options are added to the connection's options: credentials, TLS, a dialer.
 	Options []nats.Option
-	// Conn is a connection to use instead. The engine does not close it.
+	// Conn is an existing connection to use instead. The engine does not close it.
 	Conn *nats.Conn
 
-	// Prefix begins the names of all streams, buckets and subjects; default
-	// "luthier".
+	// Prefix is the prefix of the names of all streams, buckets and subjects; default "luthier".
 	Prefix string
-	// Replicas is on how many servers of a cluster everything is kept; default 1.
+	// Replicas is the number of servers of a cluster that store everything; default 1.
 	Replicas int
-	// AckWait is the time after which a job that no host answers for is
-	// delivered again; default 30 s.
+	// AckWait is the time after which an unacknowledged job is delivered again; default 30 s.
 	AckWait time.Duration
-	// Presence is how long an announcement of a host lasts; default 5 s.
+	// Presence is the time for which a host's announcement lasts; default 5 s.
 	Presence time.Duration
 	// MaxQueue bounds the jobs that wait or run; default 1,000,000.
 	MaxQueue int
-	// Results is how long results are kept; default 24 hours.
+	// Results is the time for which results are kept; default 24 hours.
 	Results time.Duration
 }
 
-// Connect joins the fleet that lives on a NATS server with JetStream, 2.11 or
-// newer, and makes the streams and buckets that are not there yet. The
-// connection is kept up until Close: methods fail while the servers are out of
-// reach, and work again when they are back.
+// Connect connects to the fleet on a NATS server with JetStream, 2.11 or newer, and makes the
+// streams and buckets that do not exist yet. The connection is maintained until Close: methods fail
+// while the servers are unreachable, and work again when they are back.
 func Connect(ctx context.Context, cfg NATSConfig) (Engine, error) {
 	cfg.Prefix = orDefault(cfg.Prefix, "luthier")
 	if err := ValidName("NATSConfig.Prefix", cfg.Prefix); err != nil {
@@ -85,10 +81,10 @@ func (e *natsEngine) dial() error {
 		opts := append([]nats.Option{
 			nats.Name("luthier fleet"),
 			nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond), nats.ReconnectJitter(100*time.Millisecond, 100*time.Millisecond),
-			// Nothing is held back while the servers are out of reach: the caller
-			// learns of it at once and knows best whether to try again.
+			// Nothing is buffered while the servers are unreachable: the caller learns of the
+			// failure at once and knows best whether to try again.
 			nats.ReconnectBufSize(-1),
-			// A link that goes down quietly is noticed after 2 to 3 seconds.
+			// A silently broken link is noticed after 2 to 3 seconds.
 			nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2), nats.Timeout(2 * time.Second),
 			nats.IgnoreAuthErrorAbort(),
 		}, e.cfg.Options...)
@@ -106,7 +102,7 @@ func (e *natsEngine) dial() error {
 	return err
 }
 
-// prepare makes what is stored, unless it is there.
+// prepare makes the streams and buckets that do not exist yet.
 func (e *natsEngine) prepare(ctx context.Context) error {
 	var err error
 	e.work, err = e.stream(ctx, jetstream.StreamConfig{
@@ -118,8 +114,8 @@ func (e *natsEngine) prepare(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("stream of jobs: %w", err)
 	}
-	// The marker that a lapsed lease leaves for a while lets the server tell
-	// watchers; it also makes lifetimes of single keys possible.
+	// The marker that an expired lease leaves for a while lets the server notify watchers; it also
+	// enables lifetimes of single keys.
 	e.leases, err = e.bucket(ctx, jetstream.KeyValueConfig{Bucket: e.cfg.Prefix + "_leases", LimitMarkerTTL: time.Second})
 	if err != nil {
 		return fmt.Errorf("bucket of leases: %w", err)
@@ -139,7 +135,7 @@ func (e *natsEngine) stream(ctx context.Context, cfg jetstream.StreamConfig) (je
 	s, err := e.js.Stream(ctx, cfg.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		s, err = e.js.CreateStream(ctx, cfg)
-		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another was first, with other settings
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // somebody else made it first, with other settings
 			s, err = e.js.Stream(ctx, cfg.Name)
 		}
 	}
@@ -172,15 +168,15 @@ func (e *natsEngine) Close() error {
 	return nil
 }
 
-// isConflict reports that a write found another state than it expected.
+// isConflict reports whether a write found another state than it expected.
 func isConflict(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
 		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
-// isFull reports that a stream takes no more. The server has one code for all
-// reasons not to store, so its words tell.
+// isFull reports whether a stream accepts no more messages. The server uses one code for all
+// reasons not to store, so the text decides.
 func isFull(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && strings.Contains(api.Description, "maximum messages exceeded")

@@ -36,13 +36,13 @@ func (e *natsEngine) Hosts(ctx context.Context) ([]HostStatus, error) {
 			if !ok {
 				return nil, fail("list", "hosts", ErrClosed)
 			}
-			if entry == nil { // that is all
+			if entry == nil { // the end of the existing entries
 				sortHosts(out)
 				return out, nil
 			}
 			s, err := DecodeHost(entry.Value())
 			if err != nil || s.ID != entry.Key() {
-				continue // another program's; it is no host for us
+				continue // from another program; not a host
 			}
 			out = append(out, s)
 		case <-ctx.Done():
@@ -69,8 +69,8 @@ func (e *natsEngine) Call(ctx context.Context, host string, request []byte) ([]b
 	return msg.Data, nil
 }
 
-// maxCalls is how many requests of a host are handled at once; more wait in
-// the connection's own queue.
+// maxCalls limits the requests of a host that are handled at once; more wait in the connection's
+// own queue.
 const maxCalls = 1024
 
 // Serve implements Bus.
@@ -81,7 +81,7 @@ func (e *natsEngine) Serve(host string, handle func(context.Context, []byte) []b
 	ctx, cancel := context.WithCancel(context.Background())
 	var calls sync.WaitGroup
 	places := make(chan struct{}, maxCalls)
-	var mu sync.Mutex // orders calls.Add against calls.Wait
+	var mu sync.Mutex // orders calls.Add before calls.Wait
 	sub, err := e.conn.Subscribe(e.hostSubject(host), func(msg *nats.Msg) {
 		select {
 		case places <- struct{}{}:
@@ -95,11 +95,11 @@ func (e *natsEngine) Serve(host string, handle func(context.Context, []byte) []b
 		}
 		calls.Go(func() {
 			defer func() { <-places }()
-			_ = msg.Respond(handle(ctx, msg.Data)) // an answer that is lost is asked for again
+			_ = msg.Respond(handle(ctx, msg.Data)) // if the answer is lost, the client asks again
 		})
 	})
 	if err == nil {
-		err = e.conn.Flush() // the server knows of us when we return
+		err = e.conn.Flush() // when we return, the server knows of us
 	}
 	if err != nil {
 		cancel()
@@ -107,7 +107,7 @@ func (e *natsEngine) Serve(host string, handle func(context.Context, []byte) []b
 	}
 	return sync.OnceFunc(func() {
 		_ = sub.Unsubscribe()
-		_ = e.conn.FlushTimeout(5 * time.Second) // the server knows that we are gone: callers need not wait for us
+		_ = e.conn.FlushTimeout(5 * time.Second) // the server knows that we are gone, so that callers need not wait for us
 		mu.Lock()
 		cancel()
 		mu.Unlock()

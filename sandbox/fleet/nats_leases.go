@@ -11,27 +11,26 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// wireLease is the value of a lease's key. The epoch is the sequence number of
-// the message that made the key, which only the server knows then; renewals
-// write it out.
+// wireLease is the value of a lease's key. The epoch is the sequence number of the message that
+// made the key, which only the server knows at that time; renewals store it explicitly.
 type wireLease struct {
 	Host, Owner, Nonce string
 	Epoch              uint64
 	TTL                time.Duration
 }
 
-// wholeSeconds rounds up to what the server can measure.
+// wholeSeconds rounds up to the server's resolution.
 func wholeSeconds(d time.Duration) time.Duration {
 	return (d + time.Second - 1).Truncate(time.Second)
 }
 
-// put writes a lease if the key's last change is still l.rev.
+// put writes a lease if l.rev is still the key's last revision.
 func (e *natsEngine) put(ctx context.Context, l Lease) (uint64, error) {
 	b, err := encode(wireLease{l.Host, l.Owner, l.nonce, l.Epoch, l.TTL})
 	if err != nil {
 		return 0, err
 	}
-	// The client's Update cannot set the lifetime of a key, a message can.
+	// The client's Update cannot set the lifetime of a key, but a message can.
 	msg := &nats.Msg{Subject: "$KV." + e.leases.Bucket() + "." + l.Key, Data: b, Header: nats.Header{}}
 	ack, err := e.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(l.rev), jetstream.WithMsgTTL(wholeSeconds(l.TTL)))
 	if err != nil {
@@ -56,8 +55,8 @@ func (e *natsEngine) Acquire(ctx context.Context, want Lease) (Lease, error) {
 		return Lease{}, fail("acquire lease", want.Key, ErrHeld)
 	}
 	if err != nil {
-		// It may have been granted all the same. The key would be held by nobody
-		// until it lapses; give it back if that can be done.
+		// The lease may have been granted nevertheless. The key would then be held by nobody until
+		// it expires; release it if possible.
 		if have, cerr := e.Current(ctx, want.Key); cerr == nil && have.nonce == want.nonce {
 			return have, nil
 		}
@@ -78,8 +77,8 @@ func (e *natsEngine) Renew(ctx context.Context, l Lease) (Lease, error) {
 		if !isConflict(err) {
 			return Lease{}, fail("renew lease", l.Key, err)
 		}
-		// Either another has it, or an earlier renewal of ours was written and its
-		// answer lost.
+		// Either somebody else has it, or an earlier renewal of ours was written and its answer
+		// lost.
 		have, err := e.Current(ctx, l.Key)
 		switch {
 		case errors.Is(err, ErrNoLease) || err == nil && have.Epoch != l.Epoch:

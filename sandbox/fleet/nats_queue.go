@@ -11,14 +11,14 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Submit implements Queue. Every job has a subject of its own, so that "no
-// message is on it" can be asked of the server in the same step.
+// Submit implements Queue. Every job has a separate subject, so that the server can check in the
+// same step that the subject has no message.
 func (e *natsEngine) Submit(ctx context.Context, job *Job) error {
 	body, err := EncodeJob(job)
 	if err != nil {
 		return fail("submit job", job.ID, err)
 	}
-	// The class is part of the subject; the job waits in one class only.
+	// The class is part of the subject; a job waits in one class only.
 	msg := &nats.Msg{Subject: e.workSubject(job.Class, job.ID), Data: body, Header: nats.Header{}}
 	_, err = e.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(0))
 	switch {
@@ -33,7 +33,7 @@ func (e *natsEngine) Submit(ctx context.Context, job *Job) error {
 	return nil
 }
 
-// consumer returns the one pull consumer of a class, which all its hosts share.
+// consumer returns the single pull consumer of a class, which all its hosts share.
 func (e *natsEngine) consumer(ctx context.Context, class string) (jetstream.Consumer, error) {
 	if err := ValidName("class", class); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (e *natsEngine) consumer(ctx context.Context, class string) (jetstream.Cons
 		Durable: "class_" + class, FilterSubject: e.workSubject(class, "*"),
 		AckPolicy: jetstream.AckExplicitPolicy, AckWait: e.cfg.AckWait,
 		MaxDeliver: -1, // the host gives a job up, with a result that says so
-		// As many jobs run as hosts have places; the queue must not hold them back.
+		// Running jobs are limited by the hosts' slots; the queue must not limit them too.
 		MaxAckPending: -1,
 	})
 	if err == nil {
@@ -56,18 +56,18 @@ func (e *natsEngine) consumer(ctx context.Context, class string) (jetstream.Cons
 	return c, err
 }
 
-// forget drops a consumer that the server may not know any more.
+// forget drops a consumer that the server may no longer know.
 func (e *natsEngine) forget(class string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.consumers, class)
 }
 
-// pullWait bounds one request to the server, so that a consumer that was
-// deleted, or a server that was replaced, is noticed.
+// pullWait bounds one request to the server, so that a deleted consumer or a replaced server is
+// noticed.
 const pullWait = 5 * time.Second
 
-// Pull implements Queue: what is ready at once, else the next that comes.
+// Pull implements Queue: it returns the jobs that are ready at once, or else the next to arrive.
 func (e *natsEngine) Pull(ctx context.Context, class string, most int) ([]Delivery, error) {
 	if most < 1 {
 		return nil, fail("pull jobs of", class, errors.New("most must be at least 1"))
@@ -83,13 +83,13 @@ func (e *natsEngine) Pull(ctx context.Context, class string, most int) ([]Delive
 			return out, nil
 		}
 		if err == nil {
-			// The library's goroutine ends with ctx too, but a deadline of ctx may be nearer than
-			// its heartbeats.
+			// The library's goroutine ends with ctx too, but ctx's deadline may be sooner than its
+			// heartbeats.
 			wait, done := context.WithTimeout(context.WithoutCancel(ctx), pullWait)
 			stop := context.AfterFunc(ctx, done)
 			batch, err = c.Fetch(1, jetstream.FetchContext(wait), jetstream.FetchHeartbeat(time.Second))
 			if out, err = e.collect(ctx, batch, err); errors.Is(err, context.DeadlineExceeded) {
-				err = nil // nothing came
+				err = nil // no job arrived
 			}
 			stop()
 			done()
@@ -106,8 +106,8 @@ func (e *natsEngine) Pull(ctx context.Context, class string, most int) ([]Delive
 	}
 }
 
-// collect reads a batch to its end, or until ctx ends; what comes after that is
-// given back.
+// collect reads a batch to its end, or until ctx ends; jobs that arrive after that are returned to
+// the queue.
 func (e *natsEngine) collect(ctx context.Context, batch jetstream.MessageBatch, err error) ([]Delivery, error) {
 	if err != nil {
 		return nil, err
@@ -133,12 +133,12 @@ func (e *natsEngine) collect(ctx context.Context, batch jetstream.MessageBatch, 
 	}
 }
 
-// delivery reads a message. One that is no job gets a result that says so,
-// since whoever waits for it must learn of it.
+// delivery reads a message. A message that is not a valid job gets a result that says so, since
+// somebody may be waiting for it.
 func (e *natsEngine) delivery(ctx context.Context, msg jetstream.Msg) (Delivery, bool) {
 	meta, err := msg.Metadata()
 	if err != nil {
-		return Delivery{}, false // not from a consumer: nothing to answer
+		return Delivery{}, false // not from a consumer: nothing to acknowledge
 	}
 	job, err := DecodeJob(msg.Data())
 	if err == nil && msg.Subject() != e.workSubject(job.Class, job.ID) {
@@ -161,8 +161,8 @@ func (r natsReceipt) Extend(context.Context) error {
 	return settled(r.msg.InProgress())
 }
 
-// Done waits for the server's word, so that a job whose answer got lost is
-// answered for again by the caller instead of run again.
+// Done waits for the server's confirmation, so that after a lost answer the caller acknowledges the
+// job again, rather than the job being run again.
 func (r natsReceipt) Done(ctx context.Context) error {
 	return settled(r.msg.DoubleAck(ctx))
 }

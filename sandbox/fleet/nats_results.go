@@ -21,7 +21,7 @@ func (e *natsEngine) PutResult(ctx context.Context, r *Result) (bool, error) {
 	if !errors.Is(err, jetstream.ErrKeyExists) && !isConflict(err) {
 		return false, fail("put result of job", r.Job, err)
 	}
-	// It may be ours, written by a try whose answer was lost.
+	// It may be ours, written by an attempt whose answer was lost.
 	entry, err := e.results.Get(ctx, r.Job)
 	if err != nil {
 		return false, fail("put result of job", r.Job, err)
@@ -67,7 +67,7 @@ func (e *natsEngine) WatchResults(ctx context.Context, job string) iter.Seq2[*Re
 					yield(nil, fail("watch results of", "jobs", errors.Join(ErrClosed, context.Cause(ctx))))
 					return
 				}
-				if entry == nil { // what was there has been told
+				if entry == nil { // all existing results have been delivered
 					continue
 				}
 				r, err := DecodeResult(entry.Value())

@@ -24,13 +24,11 @@ import (
 
 var jobCount = flag.Int("fleet.jobs", 600, "jobs of the tests with hosts that die and links that fail")
 
-// worldEnv marks the process whose network namespace is the whole world of a
-// test: the server and a switch, with each host a process in a namespace of its
-// own at the end of a cable.
+// worldEnv marks the process whose network namespace contains a whole test: the server and a
+// bridge, with each host a process in a separate namespace, connected by a virtual cable.
 const worldEnv = "LUTHIER_FLEET_WORLD"
 
-// inWorld runs the calling test again in a network namespace of its own, and
-// returns true in that.
+// inWorld runs the calling test again in a new network namespace, and returns true there.
 func inWorld(t *testing.T) bool {
 	if os.Getenv(worldEnv) != "" {
 		return true
@@ -58,7 +56,7 @@ func inWorld(t *testing.T) bool {
 	return false
 }
 
-// world is a server and hosts at the ends of cables.
+// world is a server and hosts connected by virtual cables.
 type world struct {
 	t      *testing.T
 	bridge netlink.Link
@@ -118,7 +116,7 @@ func (h *hostProcess) kill() {
 	h.once.Do(func() { _ = h.cmd.Wait() })
 }
 
-// stop ends a host in order and returns its stats.
+// stop shuts a host down in an orderly way and returns its stats.
 func (h *hostProcess) stop(t *testing.T) (s fleet.HostStats) {
 	t.Helper()
 	h.stdin.Close()
@@ -143,8 +141,8 @@ func (w *world) cut(h *hostProcess, d time.Duration) {
 	}
 }
 
-// work submits jobs, lets trouble happen when a fifth of them is done, and
-// checks that each has exactly one result, which is never replaced.
+// work submits jobs, calls trouble when a fifth of them is done, and checks that each has exactly
+// one result, which is never replaced.
 func (w *world) work(jobs int, trouble func()) {
 	t := w.t
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -182,7 +180,7 @@ func (w *world) work(jobs int, trouble func()) {
 	took := time.Since(began)
 	attempts := 0
 	left := jobs
-	for r, err := range c.Results(ctx) { // what is stored now, told afresh
+	for r, err := range c.Results(ctx) { // read what is stored now again
 		if err != nil {
 			t.Fatalf("%d results missing: %v", left, err)
 		}
@@ -218,7 +216,7 @@ func TestStoppedProcess(t *testing.T) {
 	w := newWorld(t, 2)
 	w.work(*jobCount/2, func() {
 		_ = w.hosts[0].cmd.Process.Signal(syscall.SIGSTOP)
-		time.Sleep(4 * time.Second) // beyond AckWait: its jobs are given to the other
+		time.Sleep(4 * time.Second) // longer than AckWait: its jobs are delivered to the other host
 		_ = w.hosts[0].cmd.Process.Signal(syscall.SIGCONT)
 	})
 	for _, h := range w.hosts {
@@ -226,8 +224,8 @@ func TestStoppedProcess(t *testing.T) {
 	}
 }
 
-// A host that is cut off ends the sandbox of a lease that it cannot see any
-// more, although the client goes on renewing it.
+// TestLeaseOfHostCutOff checks that a host that is cut off ends the sandbox of a lease that it can
+// no longer verify, although the client still renews the lease.
 func TestLeaseOfHostCutOff(t *testing.T) {
 	if !inWorld(t) {
 		return

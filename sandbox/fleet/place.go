@@ -6,11 +6,10 @@ import (
 	"slices"
 )
 
-// Place chooses the host for a box: of the hosts that serve the class, one that
-// has the snapshot ready, unless all of these are full; among those the least
-// loaded of three taken at random. Three looks are nearly as good as looking at
-// all, and clients that decide from the same, slightly old list do not all
-// choose the same host.
+// Place chooses the host for a box. Among the hosts that serve the class it prefers those that have
+// the snapshot ready, unless all of these are full; of the remaining hosts it takes the least
+// loaded of three chosen at random. Three are nearly as good as all, and clients that decide from
+// the same, slightly outdated list do not all choose the same host.
 func Place(hosts []HostStatus, spec Spec, r *rand.Rand) (HostStatus, error) {
 	var fit, ready []HostStatus
 	for _, h := range hosts {

@@ -37,7 +37,7 @@ func TestPlace(t *testing.T) {
 	if _, err := Place([]HostStatus{drain, other}, Spec{Class: "c"}, r); !errors.Is(err, ErrNoHost) {
 		t.Errorf("nobody fits: %v", err)
 	}
-	// Of many, equally loaded, none is preferred.
+	// Of many equally loaded hosts, none is preferred.
 	var many []HostStatus
 	for i := range 20 {
 		many = append(many, h(fmt.Sprint(i), 2))

@@ -16,8 +16,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/fleet"
 )
 
-// Jobs that wait for a pool are served by priority, and tenants in turns: one
-// with many jobs does not hold up one with few.
+// TestPoolIsSharedFairly checks that jobs that wait for a pool are served by priority, and tenants
+// in turns: a tenant with many jobs does not delay one with few.
 func TestPoolIsSharedFairly(t *testing.T) {
 	e := fleet.NewLocal(fleet.LocalConfig{})
 	defer e.Close()
@@ -59,16 +59,16 @@ func TestPoolIsSharedFairly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Whose turn it is within a priority is the pool's to decide; what was served
-	// before counts. That b's one job is not behind all of a's is what is asked.
+	// The pool decides whose turn it is within a priority, also by what was served before. The test
+	// only requires that b's single job is not behind all of a's.
 	got := strings.Fields(string(b))
 	if len(got) != len(want) || got[0] != "urgent" || got[5] != "idle" || slices.Index(got, "b1") > slices.Index(got, "a2") {
 		t.Error(cmp.Diff(want, got))
 	}
 }
 
-// What a wall refused and which walls stood is known to who waits for a job or has
-// leased a sandbox, as it is to who runs a command beside it.
+// TestDenialsTravel checks that a client that waits for a job or has leased a sandbox learns of
+// denials and of the walls in force, as one that runs a command locally does.
 func TestDenialsTravel(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {

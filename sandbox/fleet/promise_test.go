@@ -11,8 +11,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/fleet"
 )
 
-// strict is an engine that says when a job leaves the queue without a result, and
-// that stores none at first.
+// strict is an engine that reports a job that leaves the queue without a result, and whose first
+// attempts to store one fail.
 type strict struct {
 	fleet.Engine
 	mu    sync.Mutex
@@ -54,7 +54,8 @@ func (r strictReceipt) Done(ctx context.Context) error {
 	return r.Receipt.Done(ctx)
 }
 
-// A result is stored, however often that fails, before its job leaves the queue.
+// TestResultBeforeDone checks that a result is stored, however often that fails, before its job
+// leaves the queue.
 func TestResultBeforeDone(t *testing.T) {
 	engines(t, func(t *testing.T, inner fleet.Engine) {
 		e := &strict{Engine: inner, tries: map[string]int{}}
@@ -73,7 +74,7 @@ func TestResultBeforeDone(t *testing.T) {
 	})
 }
 
-// blind is an engine that a host cannot look at leases in, while it is shut.
+// blind is an engine in which a host cannot look up leases while it is shut.
 type blind struct {
 	fleet.Engine
 	mu   sync.Mutex
@@ -89,8 +90,8 @@ func (b *blind) Current(ctx context.Context, key string) (fleet.Lease, error) {
 	return b.Engine.Current(ctx, key)
 }
 
-// No command begins under a lease that cannot be looked at, although it was seen
-// not long ago: it may have ended since.
+// TestNoCommandUnderUnseenLease checks that no command begins under a lease that cannot be looked
+// up, even if it was verified recently: it may have ended since.
 func TestNoCommandUnderUnseenLease(t *testing.T) {
 	engines(t, func(t *testing.T, inner fleet.Engine) {
 		e := &blind{Engine: inner}
@@ -100,7 +101,7 @@ func TestNoCommandUnderUnseenLease(t *testing.T) {
 		e.mu.Lock()
 		e.shut = true
 		e.mu.Unlock()
-		time.Sleep(2500 * time.Millisecond) // more than a third of the lease
+		time.Sleep(2500 * time.Millisecond) // more than a third of the lease time
 		if a := fleet.AskHost(t, inner, "h1", "k", s.Lease().Epoch, "touch", "early"); !strings.Contains(a, `"Code":"later"`) {
 			t.Errorf("the host answers %s, want that it be asked later", a)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/fleet"
 )
 
-// roleEnv makes the test binary be a part of a test in a process of its own.
+// roleEnv makes the test binary play one role of a test in a separate process.
 const roleEnv = "LUTHIER_FLEET_ROLE"
 
 func runRole(role string) int {
@@ -29,7 +29,7 @@ func runRole(role string) int {
 	return 0
 }
 
-// hostRole is a host until its standard input ends; then it prints its stats.
+// hostRole runs a host until its standard input ends; then it prints the host's stats.
 func hostRole(id, addr, url, token string) error {
 	if err := setUpLink(addr); err != nil {
 		return err
@@ -51,7 +51,7 @@ func hostRole(id, addr, url, token string) error {
 	defer e.Close()
 	h, err := fleet.NewHost(fleet.HostConfig{ID: id, Engine: e, Classes: []string{"c", id}, Slots: 4, Heartbeat: 300 * time.Millisecond,
 		Run: func(ctx context.Context, j *fleet.Job) (*sandbox.Exit, error) {
-			select { // the work
+			select { // do the work
 			case <-time.After(20 * time.Millisecond):
 			case <-ctx.Done():
 			}

@@ -13,22 +13,22 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// ServerConfig sizes an embedded NATS server.
+// ServerConfig configures an embedded NATS server.
 type ServerConfig struct {
-	// Dir is where jobs, leases and results are kept. Empty means a temporary
-	// directory that Close removes.
+	// Dir is the directory for jobs, leases and results. Empty means a temporary directory that
+	// Close removes.
 	Dir string
-	// Listen is the address for hosts elsewhere, such as "10.0.0.1:4222" or
-	// "127.0.0.1:0". Empty means that only this process can connect.
+	// Listen is the address for hosts on other machines, such as "10.0.0.1:4222" or "127.0.0.1:0".
+	// Empty means that only this process can connect.
 	Listen string
-	// Token is what clients must show. It is required to listen on anything but
+	// Token is the token that clients must present. It is required for listening on anything but
 	// loopback; whoever has it can run commands on every host of the fleet.
 	Token string
 	// Configure changes the server's options before it starts, for TLS, accounts
 	// or a cluster.
 	Configure func(*server.Options)
-	// NoSync leaves it to the system when what is stored reaches the disk. Jobs
-	// and results then survive the end of the process, but not of the machine.
+	// NoSync leaves it to the system when stored data reaches the disk. Jobs and results then
+	// survive the end of the process, but not of the machine.
 	NoSync bool
 	// Logger receives the server's warnings and errors; nil means none.
 	Logger *slog.Logger
@@ -38,12 +38,11 @@ type ServerConfig struct {
 type Server struct {
 	srv   *server.Server
 	token string
-	dir   string // to be removed
+	dir   string // removed on Close
 }
 
-// StartServer starts an embedded server and returns when it is ready, after a
-// few milliseconds. It handles no signals and writes no log but to
-// ServerConfig.Logger.
+// StartServer starts an embedded server and returns when it is ready, after a few milliseconds. It
+// handles no signals, and logs only to ServerConfig.Logger.
 func StartServer(ctx context.Context, cfg ServerConfig) (*Server, error) {
 	s := &Server{token: cfg.Token}
 	opts, err := s.options(cfg)
@@ -72,7 +71,7 @@ func (s *Server) options(cfg ServerConfig) (*server.Options, error) {
 		ServerName: "luthier-fleet", JetStream: true, StoreDir: cfg.Dir,
 		NoSigs: true, NoLog: true, DontListen: true, Authorization: cfg.Token,
 		MaxPayload: MaxMessage + 4<<10, SyncAlways: !cfg.NoSync,
-		// A host whose link went down quietly is forgotten after a few seconds.
+		// A host with a silently broken link is dropped after a few seconds.
 		PingInterval: 2 * time.Second, MaxPingsOut: 2,
 	}
 	if cfg.Listen != "" {
@@ -101,8 +100,8 @@ func (s *Server) options(cfg ServerConfig) (*server.Options, error) {
 	return opts, nil
 }
 
-// URL is where hosts elsewhere connect to, without the token; empty if the
-// server does not listen.
+// URL returns the address for hosts on other machines, without the token; it is empty if the server
+// does not listen.
 func (s *Server) URL() string {
 	if s.srv.Addr() == nil {
 		return ""
@@ -110,7 +109,7 @@ func (s *Server) URL() string {
 	return s.srv.ClientURL()
 }
 
-// clientOptions connect without the network.
+// clientOptions returns options for connecting without the network.
 func (s *Server) clientOptions() []nats.Option {
 	opts := []nats.Option{nats.InProcessServer(s.srv)}
 	if s.token != "" {
@@ -133,7 +132,7 @@ func (s *Server) removeDir() error {
 	return os.RemoveAll(s.dir)
 }
 
-// natsLog writes the server's log to a host's.
+// natsLog writes the server's log to a slog.Logger.
 type natsLog struct{ l *slog.Logger }
 
 func (n natsLog) Noticef(string, ...any)    {}

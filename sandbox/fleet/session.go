@@ -18,7 +18,7 @@ type Session struct {
 	dir       string
 	isolation sandbox.Isolation
 
-	ctx  context.Context // ends with the lease; its cause says why
+	ctx  context.Context // ends with the lease; its cause is the reason
 	end  context.CancelCauseFunc
 	keep sync.WaitGroup
 	once sync.Once
@@ -26,8 +26,8 @@ type Session struct {
 	mu    sync.Mutex
 	lease Lease
 	next  uint64          // number of the next command
-	had   uint64          // all below it have arrived
-	got   map[uint64]bool // those above had that have arrived
+	had   uint64          // all outcomes below it have arrived
+	got   map[uint64]bool // arrived outcomes at or above had
 }
 
 func newSession(e Engine, l Lease) *Session {
@@ -37,24 +37,24 @@ func newSession(e Engine, l Lease) *Session {
 	return s
 }
 
-// Lease is the session's lease.
+// Lease returns the session's lease.
 func (s *Session) Lease() Lease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lease
 }
 
-// Dir is the workspace's path as commands see it.
+// Dir returns the workspace's path as commands see it.
 func (s *Session) Dir() string { return s.dir }
 
 // Isolation reports what the host enforces on every command.
 func (s *Session) Isolation() sandbox.Isolation { return s.isolation }
 
-// Lost is closed when the lease has ended. What is in the sandbox is gone then.
+// Lost is closed when the lease has ended. The content of the sandbox is then gone.
 func (s *Session) Lost() <-chan struct{} { return s.ctx.Done() }
 
-// renew keeps the lease. A client that cannot do so in time counts it as lost:
-// the engine does, too.
+// renew keeps the lease. If it cannot renew in time, it counts the lease as lost, as the engine
+// does.
 func (s *Session) renew() {
 	ttl := s.lease.TTL
 	renewed := time.Now()
@@ -84,10 +84,9 @@ func (s *Session) renew() {
 	}
 }
 
-// Exec runs a command in the sandbox. It waits through times in which the host
-// cannot be reached, as long as ctx and the lease last; the command is run once
-// however often its answer is lost. An error that is ErrLost leaves open whether
-// the command ran.
+// Exec runs a command in the sandbox. While the host is unreachable, it waits as long as ctx and
+// the lease last; the command is run once, however often its answer is lost. After ErrLost it is
+// unknown whether the command ran.
 func (s *Session) Exec(ctx context.Context, cmd sandbox.Cmd) (*sandbox.Exit, error) {
 	c, err := CommandOf(cmd)
 	if err != nil {
@@ -111,8 +110,8 @@ func (s *Session) Exec(ctx context.Context, cmd sandbox.Cmd) (*sandbox.Exit, err
 	return a.Exit.exit(), nil
 }
 
-// cancel ends a command whose context ended and returns how it ended, if the
-// host can be reached to tell.
+// cancel ends a command whose context ended. It returns how the command ended, if the host can be
+// reached.
 func (s *Session) cancel(ctx context.Context, number uint64, c *Command, cause error) (*sandbox.Exit, error) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), c.Grace+unreachable)
 	defer stop()
@@ -127,7 +126,7 @@ func (s *Session) cancel(ctx context.Context, number uint64, c *Command, cause e
 	return a.Exit.exit(), cause
 }
 
-// arrived notes that a command needs not be remembered by the host.
+// arrived records that the host no longer needs to remember a command.
 func (s *Session) arrived(number uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,8 +137,8 @@ func (s *Session) arrived(number uint64) {
 	}
 }
 
-// ask repeats a request until it is answered, ctx or the lease ends, or, if
-// patience is not 0, the host has not answered for so long.
+// ask repeats a request until it is answered, until ctx or the lease ends, or, if patience is not
+// 0, until the host has not answered for that long.
 func (s *Session) ask(ctx context.Context, r *hostRequest, patience time.Duration) (*hostAnswer, error) {
 	if s.ctx.Err() != nil {
 		return nil, context.Cause(s.ctx)
@@ -186,15 +185,15 @@ func (s *Session) ask(ctx context.Context, r *hostRequest, patience time.Duratio
 	}
 }
 
-// merge ends with the first of two contexts, and for its cause.
+// merge returns a context that ends with the first of two contexts, with its cause.
 func merge(ctx, other context.Context) (context.Context, func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(other, func() { end(context.Cause(other)) })
 	return ctx, func() { stop(); end(nil) }
 }
 
-// Close ends the sandbox and gives the lease back. If the host cannot be
-// reached it ends the sandbox itself when the lease lapses.
+// Close ends the sandbox and releases the lease. If the host is unreachable, it ends the sandbox
+// itself when the lease expires.
 func (s *Session) Close() error {
 	var err error
 	s.once.Do(func() {
@@ -210,7 +209,7 @@ func (s *Session) Close() error {
 	return err
 }
 
-// readAtMost reads r to its end, or fails if that is beyond n bytes.
+// readAtMost reads r to its end. If r has more than n bytes, it fails.
 func readAtMost(r io.Reader, n int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, n+1))
 	if err == nil && int64(len(b)) > n {

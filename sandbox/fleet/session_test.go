@@ -95,7 +95,7 @@ func TestSessionCommandCanceled(t *testing.T) {
 	})
 }
 
-// A command whose answer is lost is asked for again, not run again.
+// TestLostAnswers checks that a command whose answer is lost is asked for again, not run again.
 func TestLostAnswers(t *testing.T) {
 	engines(t, func(t *testing.T, e fleet.Engine) {
 		host(t, fleet.HostConfig{ID: "h1", Engine: newFlaky(e, 1), Backend: boxes(t)})
@@ -110,7 +110,7 @@ func TestLostAnswers(t *testing.T) {
 	})
 }
 
-// stall is an engine whose holder cannot renew: it was stopped or cut off.
+// stall is an engine whose lease holder cannot renew, as if it were stopped or cut off.
 type stall struct{ fleet.Engine }
 
 func (s stall) Renew(ctx context.Context, _ fleet.Lease) (fleet.Lease, error) {
@@ -118,8 +118,8 @@ func (s stall) Renew(ctx context.Context, _ fleet.Lease) (fleet.Lease, error) {
 	return fleet.Lease{}, errFlaky
 }
 
-// An expired lease ends what runs under it, and its holder is refused when
-// another has it.
+// TestExpiredLeaseMidCommand checks that an expired lease ends what runs under it, and that its
+// holder is refused when somebody else has the lease.
 func TestExpiredLeaseMidCommand(t *testing.T) {
 	engines(t, func(t *testing.T, e fleet.Engine) {
 		h, _ := host(t, fleet.HostConfig{ID: "h1", Engine: e, Backend: boxes(t)})
@@ -149,7 +149,8 @@ func TestExpiredLeaseMidCommand(t *testing.T) {
 	})
 }
 
-// Requests beyond a host's places wait, and are served when one is given back.
+// TestPlacesAreBounded checks that requests beyond a host's places wait, and are served when a
+// place is returned.
 func TestPlacesAreBounded(t *testing.T) {
 	e := fleet.NewLocal(fleet.LocalConfig{})
 	defer e.Close()
@@ -176,7 +177,7 @@ func TestPlacesAreBounded(t *testing.T) {
 	}
 }
 
-// Hosts that are full or gone are passed over.
+// TestNextHost checks that hosts that are full or gone are skipped.
 func TestNextHost(t *testing.T) {
 	e := fleet.NewLocal(fleet.LocalConfig{Presence: time.Hour})
 	defer e.Close()

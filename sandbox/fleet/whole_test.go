@@ -10,10 +10,10 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// fill sets everything below v, so that a field that does not travel is missed.
+// fill sets everything below v, so that a field that is not transmitted is noticed.
 func fill(v reflect.Value) {
 	switch v.Kind() {
-	case reflect.Interface: // an error, of this machine
+	case reflect.Interface: // an error, which is local to this machine
 	case reflect.Struct:
 		for i := range v.NumField() {
 			fill(v.Field(i))
@@ -36,20 +36,20 @@ func fill(v reflect.Value) {
 	}
 }
 
-// full is an exit with every field set, also those that a later version adds.
+// full returns an exit with every field set, including those that a later version adds.
 func full() *sandbox.Exit {
 	e := &sandbox.Exit{}
 	fill(reflect.ValueOf(e).Elem())
-	e.Isolation.Tier = sandbox.TierNamespaces // a tier is one of those there are
+	e.Isolation.Tier = sandbox.TierNamespaces // must be an existing tier
 	for i := range e.Isolation.Tried {
 		e.Isolation.Tried[i].Tier = sandbox.TierLandlock
 	}
-	e.Stdout.Spilled, e.Stderr.Spilled = 0, 0 // no command that travels spills
+	e.Stdout.Spilled, e.Stderr.Spilled = 0, 0 // a command that can be sent never spills
 	return e
 }
 
-// How a command ended arrives whole: with what was refused, the limit that was
-// passed, and every wall.
+// TestExitTravelsWhole checks that all details of a command's end are transmitted: denials, the
+// limit that was exceeded, and every wall.
 func TestExitTravelsWhole(t *testing.T) {
 	want := full()
 	b, err := EncodeResult(&Result{Job: "j", Host: "h", Attempt: 1, Exit: clip(want)})
@@ -75,7 +75,8 @@ func TestExitTravelsWhole(t *testing.T) {
 	}
 }
 
-// The most that a command can say and be refused still fits in a message.
+// TestLargestExitFits checks that the largest output and denials of a command still fit in a
+// message.
 func TestLargestExitFits(t *testing.T) {
 	out := sandbox.Output{Head: []byte(strings.Repeat("x", MaxOutput)), Tail: []byte(strings.Repeat("x", MaxOutput))}
 	e := &sandbox.Exit{Stdout: out, Stderr: out}

@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// MaxMessage is the largest encoded job, result or command in bytes. It is what
-// a NATS server accepts by default, less room for headers.
+// MaxMessage is the largest size of an encoded job, result or command in bytes. It is a NATS
+// server's default limit, minus room for headers.
 const MaxMessage = 1<<20 - 4<<10
 
 // ErrTooLarge means that a job, result or command does not fit in a message.
@@ -20,11 +20,11 @@ var ErrTooLarge = errors.New("message is too large")
 // ErrMalformed means that a stored result cannot be read by this program.
 var ErrMalformed = errors.New("malformed result")
 
-// wireVersion is in every message. A reader that does not know the version
-// refuses the message instead of guessing at what a field means.
+// wireVersion is part of every message. A reader that does not know the version refuses the message
+// instead of guessing what a field means.
 const wireVersion = 1
 
-// envelope is every message: the version and one body.
+// envelope is the form of every message: the version and one body.
 type envelope[T any] struct {
 	V    int `json:"v"`
 	Body T   `json:"b"`
@@ -56,7 +56,7 @@ func decode[T any](b []byte, body *T) error {
 	return nil
 }
 
-// EncodeJob is the job as engines store it.
+// EncodeJob returns the job in the form that engines store.
 func EncodeJob(j *Job) ([]byte, error) {
 	if err := j.validate(); err != nil {
 		return nil, err
@@ -64,8 +64,7 @@ func EncodeJob(j *Job) ([]byte, error) {
 	return encode(j)
 }
 
-// DecodeJob is the inverse of EncodeJob. It refuses what EncodeJob would not
-// have written.
+// DecodeJob is the inverse of EncodeJob. It rejects anything that EncodeJob would not have written.
 func DecodeJob(b []byte) (*Job, error) {
 	var j Job
 	if err := decode(b, &j); err != nil {
@@ -77,7 +76,7 @@ func DecodeJob(b []byte) (*Job, error) {
 	return &j, nil
 }
 
-// EncodeResult is the result as engines store it.
+// EncodeResult returns the result in the form that engines store.
 func EncodeResult(r *Result) ([]byte, error) {
 	if err := r.validate(); err != nil {
 		return nil, err
@@ -117,7 +116,7 @@ type wireResult struct {
 	Failure        string
 }
 
-// wireExit is a sandbox.Exit without what has no meaning elsewhere.
+// wireExit is a sandbox.Exit without fields that have no meaning elsewhere.
 type wireExit struct {
 	Code               int
 	Signal             int
@@ -125,7 +124,7 @@ type wireExit struct {
 	Stdout, Stderr     wireOutput
 	Wall, User, System time.Duration
 	MaxRSS             int64
-	Isolation          *sandbox.Isolation // nil for a runner that does not say
+	Isolation          *sandbox.Isolation // nil for a runner that does not report it
 	Exceeded           string             `json:",omitempty"`
 	Denials            []sandbox.Denial   `json:",omitempty"`
 }
@@ -153,7 +152,7 @@ func (w *wireExit) exit() *sandbox.Exit {
 		return nil
 	}
 	out := func(o wireOutput) sandbox.Output {
-		// A total below what is there would make Omitted negative.
+		// A total below the number of bytes present would make Omitted negative.
 		return sandbox.Output{Head: o.Head, Tail: o.Tail, Total: max(o.Total, int64(len(o.Head)+len(o.Tail)))}
 	}
 	var iso sandbox.Isolation
@@ -165,7 +164,7 @@ func (w *wireExit) exit() *sandbox.Exit {
 		MaxRSS: w.MaxRSS, Isolation: iso, Exceeded: w.Exceeded, Denials: w.Denials}
 }
 
-// DecodeHost reads what a host says of itself.
+// DecodeHost reads the status that a host announces.
 func DecodeHost(b []byte) (HostStatus, error) {
 	var s HostStatus
 	if err := decode(b, &s); err != nil {

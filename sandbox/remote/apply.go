@@ -16,22 +16,22 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/applyplan"
 )
 
-// applier brings a fetched change to a directory of this machine, by the rules of
-// sandbox.Exporter: it looks at every path first and writes then, and writes
-// nothing where something is that is neither of the snapshot nor of the change.
+// applier applies fetched changes to a directory of this machine, by the rules of sandbox.Exporter:
+// it checks every path before it writes, and writes nothing if a path has content that is neither
+// the snapshot's nor the change's.
 type applier struct {
 	ctx  context.Context
 	o    *fetched
 	root *os.Root
 }
 
-// step is one path of a change; a side is nil where the path is not there.
+// step is one path of the changes; a side is nil if the path does not exist there.
 type step struct {
 	path     string
 	was, now *entry
 }
 
-// apply writes the change to dir; before is the snapshot.
+// apply applies the changes to dir; before is the snapshot.
 func (o *fetched) apply(ctx context.Context, dir string, before map[string]entry, changes []sandbox.Change) error {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -49,8 +49,8 @@ func (o *fetched) apply(ctx context.Context, dir string, before map[string]entry
 	return (&applier{ctx, o, root}).apply(steps)
 }
 
-// steps pairs the change with the snapshot. What the change holds but was left out
-// by the server, devices and the like, is no step.
+// steps pairs the changes with the snapshot. Changes whose content the server left out, such as
+// devices, are no steps.
 func (o *fetched) steps(before map[string]entry, changes []sandbox.Change) ([]step, error) {
 	now := make(map[string]*entry, len(o.Files))
 	for i := range o.Files {
@@ -72,7 +72,7 @@ func (o *fetched) steps(before map[string]entry, changes []sandbox.Change) ([]st
 	return out, nil
 }
 
-// apply brings the change, all or, where there are conflicts, none of it.
+// apply applies all changes or, if there are conflicts, none.
 func (a *applier) apply(steps []step) error {
 	p := applyplan.Plan[step]{
 		Path: func(s step) string { return s.path }, Check: a.check,
@@ -82,7 +82,8 @@ func (a *applier) apply(steps []step) error {
 	return p.Apply(steps)
 }
 
-// check reports whether nothing is left to do, or that something else was done there.
+// check reports whether nothing is left to do, or returns a conflict if something else was done
+// there.
 func (a *applier) check(s step) (done bool, err error) {
 	if err := context.Cause(a.ctx); err != nil {
 		return false, err
@@ -110,7 +111,7 @@ func (a *applier) check(s step) (done bool, err error) {
 	return false, err
 }
 
-// same reports whether what is at a path is what an entry says.
+// same reports whether what is at a path matches an entry.
 func (a *applier) same(e *entry, rel string, fi fs.FileInfo) (bool, error) {
 	if e == nil || fi == nil {
 		return e == nil && fi == nil, nil
@@ -139,22 +140,22 @@ func (a *applier) same(e *entry, rel string, fi fs.FileInfo) (bool, error) {
 	return got == e.Hash, err
 }
 
-// clear removes what is gone, or what stands where another kind of file comes.
+// clear removes what is deleted, or what must make way for another kind of file.
 func (a *applier) clear(s step) error {
 	if s.was == nil || s.now != nil && (s.now.Kind == s.was.Kind || s.now.Kind != 'd' && s.was.Kind != 'd') {
-		return nil // a file or link is renamed over
+		return nil // a file or link is replaced by the rename
 	}
 	if ok, err := a.parent(s.path); err != nil || !ok {
 		return err
 	}
 	err := a.root.Remove(s.path)
 	if errors.Is(err, fs.ErrNotExist) || s.now == nil && s.was.Kind == 'd' && a.filled(s.path) {
-		return nil // someone put a file of his own into the directory
+		return nil // somebody put another file into the directory
 	}
 	return err
 }
 
-// filled reports a directory with something in it.
+// filled reports whether a directory has any entries.
 func (a *applier) filled(rel string) bool {
 	f, err := a.root.Open(rel)
 	if err != nil {
@@ -165,8 +166,8 @@ func (a *applier) filled(rel string) bool {
 	return len(names) > 0
 }
 
-// parent reports whether the directory of rel is there. A link on the way is a
-// conflict: what was reviewed is this path, not where that leads.
+// parent reports whether the directory of rel exists. A symbolic link on the way is a conflict: the
+// review covered this path, not the place where the link leads.
 func (a *applier) parent(rel string) (bool, error) {
 	at := "."
 	for name := range strings.SplitSeq(path.Dir(rel), "/") {
@@ -195,7 +196,7 @@ func (a *applier) put(s step) error {
 	}
 	before, _ := a.root.Lstat(s.path)
 	if s.now.Kind == 'f' && s.was != nil && s.was.Kind == 'f' && s.was.Hash == s.now.Hash && before != nil {
-		return a.root.Chmod(s.path, fs.FileMode(s.now.Perm)) // it was looked at: the content is there
+		return a.root.Chmod(s.path, fs.FileMode(s.now.Perm)) // the content was checked and is already there
 	}
 	temp := path.Join(path.Dir(s.path), ".luthier-export-"+rand.Text())
 	err := a.write(s.now, temp)

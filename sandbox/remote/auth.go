@@ -11,31 +11,30 @@ import (
 	"time"
 )
 
-// Tenant is someone who may use a server.
+// Tenant is a user of a server.
 type Tenant struct {
-	// Name tells tenants apart; it is not secret.
+	// Name identifies the tenant; it is not secret.
 	Name string
-	// Token is the bearer token, at least 16 bytes. Empty admits none.
+	// Token is the bearer token, at least 16 bytes. If it is empty, no token is accepted.
 	Token string
-	// CertName is the DNS name or common name of a client certificate that the
-	// server's TLS configuration has verified. Empty admits none.
+	// CertName is the DNS name or common name of a client certificate that the server's TLS
+	// configuration has verified. If it is empty, no certificate is accepted.
 	CertName string
-	// Quota bounds the tenant.
+	// Quota limits what the tenant may use.
 	Quota Quota
 }
 
-// Quota is how much a tenant may use. Zero is the default, a negative value no
-// limit.
+// Quota limits a tenant's use of a server. Zero is the default, a negative value no limit.
 type Quota struct {
-	// Sandboxes is the most open at once. Default 16.
+	// Sandboxes limits the sandboxes open at once. Default 16.
 	Sandboxes int
-	// Commands is the most running at once. Default 64.
+	// Commands limits the commands running at once. Default 64.
 	Commands int
-	// Bytes is the most kept on the server: contents of files, output that was not
+	// Bytes limits the data kept on the server: contents of files, output that was not
 	// acknowledged, and exports that were not fetched. Default 4 GiB.
 	Bytes int64
-	// Time is the most wall time of all commands together since the server
-	// started. Default: no limit.
+	// Time limits the wall time of all commands together since the server started. Default: no
+	// limit.
 	Time time.Duration
 }
 
@@ -67,7 +66,7 @@ func (t Tenant) check() error {
 	return nil
 }
 
-// account is a tenant and what it uses.
+// account is a tenant with its current use.
 type account struct {
 	Tenant
 	token [sha256.Size]byte
@@ -80,7 +79,7 @@ type account struct {
 	spent     time.Duration
 }
 
-// take counts one more of something, unless it is too much.
+// take counts one more of something, unless that would exceed the quota.
 func (a *account) take(what *int, most int, name string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -97,7 +96,7 @@ func (a *account) give(what *int) {
 	*what--
 }
 
-// keep counts bytes that are stored; a negative number are freed.
+// keep adds stored bytes to the count; a negative number frees bytes.
 func (a *account) keep(n int64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -108,7 +107,7 @@ func (a *account) keep(n int64) error {
 	return nil
 }
 
-// room is how many bytes more may be stored.
+// room returns the number of bytes that may still be stored.
 func (a *account) room() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -118,7 +117,7 @@ func (a *account) room() int64 {
 	return max(0, a.Quota.Bytes-a.bytes)
 }
 
-// timeLeft is how long a command may run, 0 without limit.
+// timeLeft returns how long a command may run, or 0 if there is no limit.
 func (a *account) timeLeft() (time.Duration, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -137,8 +136,8 @@ func (a *account) spend(d time.Duration) {
 	a.spent += d
 }
 
-// who finds out whose request it is. Every token is compared, and as hashes, so
-// that the time it takes tells nothing about any.
+// who finds the tenant of a request. It compares every token, as hashes, so that the time it takes
+// reveals nothing about any token.
 func (s *Server) who(r *http.Request) (*account, error) {
 	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
 		cert := r.TLS.VerifiedChains[0][0]

@@ -12,20 +12,20 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// box is a sandbox on the server, and its lease.
+// box is a sandbox on the server with its lease.
 type box struct {
 	s   *Server
 	acc *account
 	key string
 
-	ready chan struct{} // closed when opening has ended, one way or the other
+	ready chan struct{} // closed when opening has ended, successfully or not
 	err   error
 	sb    sandbox.Sandbox
 	tree  *tree
 	ttl   time.Duration
 	lease *time.Timer
 
-	gate     sync.RWMutex // held for reading while a command starts, for writing while none may
+	gate     sync.RWMutex // held for reading while a command starts, for writing while none may start
 	restores restores
 	adopted  adopted
 
@@ -33,7 +33,7 @@ type box struct {
 	fail error
 }
 
-// open answers a request that was made before with the same sandbox.
+// open opens a sandbox. It answers a repeated request with the same sandbox.
 func (s *Server) open(a *account, r *http.Request) (any, error) {
 	var q openRequest
 	if err := body(r, &q); err != nil {
@@ -50,8 +50,8 @@ func (s *Server) open(a *account, r *http.Request) (any, error) {
 	return s.enroll(a, id, ttl, func(ctx context.Context, b *box) error { return b.open(ctx, q.Files, id) })
 }
 
-// enroll makes the tenant's sandbox of that name by fill, or finds the one that an
-// earlier request made.
+// enroll makes the tenant's sandbox of that name by calling fill, or finds the one that an earlier
+// request made.
 func (s *Server) enroll(a *account, id string, ttl time.Duration, fill func(context.Context, *box) error) (any, error) {
 	key := a.Name + "/" + id
 	s.mu.Lock()
@@ -72,7 +72,7 @@ func (s *Server) enroll(a *account, id string, ttl time.Duration, fill func(cont
 	b = &box{s: s, acc: a, key: key, ready: make(chan struct{}), ttl: ttl}
 	s.boxes[key] = b
 	s.mu.Unlock()
-	// Not the request's context: it may be cut off and asked again.
+	// Do not use the request's context: the request may be cut off and repeated.
 	b.err = fill(s.ctx, b)
 	if b.err == nil {
 		armed := make(chan struct{})
@@ -111,7 +111,7 @@ func (b *box) reply() (any, error) {
 	return openReply{Dir: b.sb.Dir(), Isolation: b.sb.Isolation(), TTL: b.ttl}, nil
 }
 
-// close ends the sandbox and all that runs in it.
+// close ends the sandbox and everything that runs in it.
 func (b *box) close() error {
 	<-b.ready
 	b.once.Do(func() {
@@ -130,7 +130,7 @@ func (b *box) close() error {
 	return b.fail
 }
 
-// box finds an open sandbox of the tenant's.
+// box finds an open sandbox of the tenant.
 func (s *Server) box(a *account, r *http.Request) (*box, error) {
 	s.mu.Lock()
 	b := s.boxes[a.Name+"/"+r.PathValue("id")]
@@ -205,10 +205,10 @@ func (s *Server) review(a *account, r *http.Request) (any, error) {
 	return reviewToWire(rev), err
 }
 
-// errSince is for sandboxes of another make.
+// errSince is the error for sandboxes of other kinds.
 var errSince = fmt.Errorf("this server's sandboxes cannot tell what changed since a fork: %w", errors.ErrUnsupported)
 
-// point is what a request is about: the snapshot if it does not say.
+// point returns the point that a request refers to; the default is the snapshot.
 func point(r *http.Request) (sandbox.Point, error) {
 	if r.URL.Query().Get("since") == "" {
 		return sandbox.AtSnapshot, nil
@@ -220,7 +220,7 @@ func point(r *http.Request) (sandbox.Point, error) {
 	return sandbox.Point(n), err
 }
 
-// boxThatCan is the box that r names, with its sandbox as can returns it.
+// boxThatCan returns the box that r names, and its sandbox converted by can.
 func boxThatCan[T any](s *Server, a *account, r *http.Request, what string) (b *box, v T, err error) {
 	if b, err = s.box(a, r); err == nil {
 		v, err = can[T](b, what)

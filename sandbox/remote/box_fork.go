@@ -10,16 +10,15 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// fork opens a sandbox that goes on from where another is. It has a lease and a
-// place in the quota of its own, and answers a request that was made before with
-// the same sandbox.
+// fork opens a sandbox that continues from the state of another. The fork has its own lease and
+// counts against the quota. A repeated request is answered with the same sandbox.
 func (s *Server) fork(a *account, r *http.Request) (any, error) {
 	b, f, err := boxThatCan[sandbox.Forker](s, a, r, "be forked")
 	if err != nil {
 		return nil, err
 	}
 	return s.enroll(a, r.PathValue("fork"), b.ttl, func(ctx context.Context, out *box) error {
-		// Before the fork: the original may end at any time.
+		// Share before forking: the original may end at any time.
 		out.tree = b.tree.share()
 		var err error
 		out.sb, err = f.Fork(ctx)
@@ -27,8 +26,8 @@ func (s *Server) fork(a *account, r *http.Request) (any, error) {
 	})
 }
 
-// restores are numbered by the client, so that one whose answer was lost is not
-// done again over what came after it.
+// restores are numbered by the client, so that a restore whose answer was lost is not repeated
+// after later changes.
 type restores struct {
 	mu   sync.Mutex
 	last int64
@@ -60,15 +59,15 @@ func (s *Server) restore(a *account, r *http.Request) (any, error) {
 	return struct{}{}, did.err
 }
 
-// adopted are the forks that a sandbox has gone on from, by their names, so that a
-// request whose answer was lost is answered as the first was.
+// adopted records the forks that a sandbox has adopted, by name, so that a repeated request whose
+// answer was lost gets the same answer.
 type adopted struct {
 	mu    sync.Mutex
 	names map[string]bool
 }
 
-// adopt has a sandbox go on from where a fork of it is, which ends with that. Who asks
-// again for what failed is told what is so now.
+// adopt makes a sandbox take over the state of a fork, which ends. A repeated request after a
+// failure tries again and gets the current result.
 func (s *Server) adopt(a *account, r *http.Request) (any, error) {
 	b, d, err := boxThatCan[sandbox.Adopter](s, a, r, "go on from a fork")
 	if err != nil {
@@ -89,7 +88,7 @@ func (s *Server) adopt(a *account, r *http.Request) (any, error) {
 	if <-f.ready; f.err != nil {
 		return nil, f.err
 	}
-	// Not the request's context: it may be cut off and asked again.
+	// Do not use the request's context: the request may be cut off and repeated.
 	if err := d.Adopt(s.ctx, f.sb); err != nil {
 		return nil, err
 	}

@@ -21,38 +21,38 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// Options say where a sandbox is opened and over what. URL is required.
+// Options configure where a sandbox is opened and over what. URL is required.
 type Options struct {
-	// URL is the server: http://host:port, https://host:port or unix:///path.
+	// URL is the server's address: http://host:port, https://host:port or unix:///path.
 	URL string
 	// Token is the tenant's bearer token.
 	Token string
-	// HTTP makes the requests; with a client certificate in its transport no token
-	// is needed. It must have no Timeout. Nil is a client of our own.
+	// HTTP makes the requests; with a client certificate in its transport no token is needed. It
+	// must have no Timeout. If it is nil, a new client is used.
 	HTTP *http.Client
-	// Dir is the directory whose contents the workspace starts with. Empty starts
-	// with nothing.
+	// Dir is the directory with the initial contents of the workspace. If it is empty, the
+	// workspace starts empty.
 	Dir string
-	// TTL is how long the sandbox outlives this program. Zero is the server's
-	// default, which is also the most.
+	// TTL is the time for which the sandbox outlives this program. Zero means the server's default,
+	// which is also the maximum.
 	TTL time.Duration
-	// Patience is how long an unreachable server is tried again before a request
-	// fails. Default 1 min.
+	// Patience is the time for which requests to an unreachable server are repeated before they
+	// fail. Default 1 min.
 	Patience time.Duration
 }
 
-// Sandbox is a sandbox on a server. It is a sandbox.Sandbox with the abilities of
-// one over a snapshot on this machine.
+// Sandbox is a sandbox on a server. It is a sandbox.Sandbox with the same abilities as one over a
+// snapshot on this machine.
 type Sandbox struct {
 	sandbox.Sandbox
 	c    *client
 	from *origin
 
 	restoring sync.Mutex
-	restored  int64 // restores asked for
+	restored  int64 // number of restores requested
 }
 
-// origin is the directory whose contents a workspace started with, as it was then.
+// origin is the directory with the initial contents of a workspace, in its state at that time.
 type origin struct {
 	dir   string // empty if there was none
 	files map[string]entry
@@ -60,9 +60,8 @@ type origin struct {
 
 var _ sandbox.Sandbox = (*Sandbox)(nil)
 
-// Open sends the workspace and opens a sandbox over it. ctx bounds only the
-// opening. The sandbox must be closed; if it is not, the server does so when the
-// lease has run out.
+// Open sends the workspace and opens a sandbox over it. ctx bounds only the opening. The sandbox
+// must be closed; if it is not, the server closes it when the lease expires.
 func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	c, err := newClient(o)
 	if err == nil {
@@ -75,16 +74,16 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	return nil, fmt.Errorf("sandbox: open remote sandbox: %w", err)
 }
 
-// client speaks for one sandbox.
+// client makes the requests about one sandbox.
 type client struct {
 	base     string
 	token    string
 	http     *http.Client
-	own      bool // http is ours to tidy up
+	own      bool // the client made http and closes its idle connections
 	patience time.Duration
 	id       string
 
-	ctx    context.Context // ends with the sandbox
+	ctx    context.Context // ends when the sandbox is closed
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 }
@@ -145,20 +144,20 @@ func (c *client) open(ctx context.Context, o Options) (*Sandbox, error) {
 	return c.sandbox(reply, from), nil
 }
 
-// sandbox is what the server has opened under the client's name.
+// sandbox returns the sandbox that the server has opened under the client's name.
 func (c *client) sandbox(reply openReply, from *origin) *Sandbox {
 	c.work.Go(func() { c.renew(reply.TTL) })
 	return &Sandbox{Sandbox: sandbox.FromBackend(reply.Dir, reply.Isolation, c), c: c, from: from}
 }
 
-// sibling speaks for another sandbox of the same server.
+// sibling returns a client for another sandbox of the same server.
 func (c *client) sibling() *client {
 	out := &client{base: c.base, token: c.token, http: c.http, own: c.own, patience: c.patience, id: newID()}
 	out.ctx, out.cancel = context.WithCancel(context.Background())
 	return out
 }
 
-// send sends the contents that the server does not have.
+// send sends the contents that the server does not have yet.
 func (c *client) send(ctx context.Context, dir string, files []entry) error {
 	at := map[string]entry{}
 	hashes := []string{}
@@ -208,7 +207,7 @@ func (c *client) sendFile(ctx context.Context, path string, e entry) error {
 	})
 }
 
-// renew keeps the lease until the sandbox is closed.
+// renew keeps renewing the lease until the sandbox is closed.
 func (c *client) renew(ttl time.Duration) {
 	t := time.NewTicker(max(ttl/4, time.Millisecond))
 	defer t.Stop()
@@ -217,7 +216,7 @@ func (c *client) renew(ttl time.Duration) {
 		case <-c.ctx.Done():
 			return
 		case <-t.C:
-			// A failure shows at the next command.
+			// The next command reports a failure.
 			ctx, cancel := context.WithTimeout(c.ctx, ttl)
 			_ = c.call(ctx, "POST", "/v1/sandboxes/"+c.id+"/lease", nil, nil)
 			cancel()
@@ -225,14 +224,14 @@ func (c *client) renew(ttl time.Duration) {
 	}
 }
 
-// release ends the sandbox on the server.
+// release closes the sandbox on the server.
 func (c *client) release() error {
 	ctx, cancel := context.WithTimeout(context.Background(), c.patience)
 	defer cancel()
 	return c.call(ctx, "DELETE", "/v1/sandboxes/"+c.id, nil, nil)
 }
 
-// Close ends the sandbox on the server, and all that the client does for it.
+// Close closes the sandbox on the server, and ends the client's work for it.
 func (c *client) Close() error {
 	err := c.release()
 	c.cancel()
@@ -243,12 +242,12 @@ func (c *client) Close() error {
 	return err
 }
 
-// final marks an error that trying again does not mend.
+// final marks an error that a repeated request cannot fix.
 type final struct{ error }
 
 func (f final) Unwrap() error { return f.error }
 
-// retry repeats f while the server cannot be reached, until patience ends.
+// retry repeats f while the server is unreachable, until patience ends.
 func (c *client) retry(ctx context.Context, f func() error) error {
 	limit := time.Now().Add(c.patience)
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
@@ -264,11 +263,11 @@ func (c *client) retry(ctx context.Context, f func() error) error {
 		case time.Now().Add(pause).After(limit):
 			return err
 		}
-		_ = wait.For(ctx, pause) // an ended ctx shows in the next try
+		_ = wait.For(ctx, pause) // an ended ctx is noticed in the next try
 	}
 }
 
-// call makes a request that may be made more than once.
+// call makes a request that can safely be repeated.
 func (c *client) call(ctx context.Context, method, path string, in, out any) error {
 	var b []byte
 	if in != nil {
@@ -305,7 +304,7 @@ func (c *client) do(req *http.Request, out any) error {
 		_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, maxMessage))
 		return err
 	}
-	// An answer that was cut off is asked for again.
+	// An answer that was cut off is requested again.
 	body := &io.LimitedReader{R: resp.Body, N: maxReply}
 	err = json.NewDecoder(body).Decode(out)
 	if err != nil && body.N == 0 {
@@ -314,8 +313,8 @@ func (c *client) do(req *http.Request, out any) error {
 	return err
 }
 
-// answer makes a request once and returns the answer of a server that did what was
-// asked; its body is for the caller to close.
+// answer makes a request once and returns the answer if the server did what was requested; the
+// caller closes its body.
 func (c *client) answer(req *http.Request) (*http.Response, error) {
 	resp, err := c.http.Do(req)
 	if err != nil {
@@ -328,8 +327,8 @@ func (c *client) answer(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// problem is the error that an answer brings. What a gateway says for a server
-// that cannot be reached is worth another try.
+// problem returns the error in an answer. If a gateway reports that the server is unreachable, the
+// request is worth repeating.
 func problem(resp *http.Response) error {
 	if resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusPartialContent {
 		return nil

@@ -52,7 +52,7 @@ func changed(t *testing.T, sb sandbox.Sandbox) map[string]string {
 	return out
 }
 
-// change makes one of every kind of change over workspace.
+// change is a script that makes every kind of change to the files of workspace.
 const change = `set -e; umask 022; echo more >> a.txt; rm sub/b.txt; mkdir -p n/deep; echo new > n/deep/f; chmod 711 run.sh; chmod 700 n
 rm link; ln -s n/deep link; rm empty; mkdir empty; echo in > empty/in; printf 'a\0b' > bin; echo odd > "$(printf 'odd \377')"; chmod 600 sub/copy.txt`
 
@@ -119,7 +119,7 @@ func checkReview(t *testing.T, open opener) {
 	}
 }
 
-// listing is what a directory holds: permissions and content of each path.
+// listing returns the content of a directory: permissions and content of each path.
 func listing(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -155,7 +155,7 @@ func listing(t *testing.T, dir string) map[string]string {
 
 func checkExport(t *testing.T, open opener) {
 	dir, other := workspace(t), workspace(t)
-	for _, d := range []string{dir, other} { // what the command does not touch stays as it is
+	for _, d := range []string{dir, other} { // files that the command does not touch must stay unchanged
 		if err := errors.Join(os.Chmod(filepath.Join(d, "sub"), 0o710), os.WriteFile(filepath.Join(d, "own"), []byte("own"), 0o640)); err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +172,7 @@ func checkExport(t *testing.T, open opener) {
 		t.Errorf("refused, but: %s", d)
 	}
 	allow := func(f sandbox.Finding) bool { return f.Path == "out" || f.Path == "pipe" }
-	for _, to := range []string{other, "", other} { // applying twice is applying once
+	for _, to := range []string{other, "", other} { // applying twice has the same result as applying once
 		if _, err := sb.(sandbox.Exporter).Export(t.Context(), sandbox.ExportOptions{Dir: to, Allow: allow}); err != nil {
 			t.Fatalf("to %q: %v", to, err)
 		}
@@ -240,7 +240,7 @@ func checkConflict(t *testing.T, open opener) {
 			t.Errorf("%s: a conflict, but: %s", name, d)
 		}
 	}
-	// A directory on the way that has become a link is not followed.
+	// A directory on the way that has been replaced by a symbolic link is not followed.
 	dir, other, outside := workspace(t), workspace(t), t.TempDir()
 	sb := open(t, dir)
 	sh(t, sb, "echo theirs > sub/new")
@@ -255,7 +255,7 @@ func checkConflict(t *testing.T, open opener) {
 	}
 }
 
-// forked opens a fork that is closed with the test.
+// forked opens a fork and closes it when the test ends.
 func forked(t *testing.T, sb sandbox.Sandbox) sandbox.Sandbox {
 	t.Helper()
 	out, err := sb.(sandbox.Forker).Fork(t.Context())
@@ -278,7 +278,7 @@ func checkFork(t *testing.T, open opener) {
 	sh(t, a, "echo a > new")
 	sh(t, b, "echo b > only")
 	c := forked(t, b)
-	if err := a.Close(); err != nil { // the original may end before its forks
+	if err := a.Close(); err != nil { // the original may be closed before its forks
 		t.Error(err)
 	}
 	for sb, want := range map[sandbox.Sandbox]string{b: "1\na.txt empty link new only run.sh sub\n", c: "1\na.txt empty link new only run.sh sub\n"} {
@@ -362,7 +362,7 @@ func checkDryRun(t *testing.T, open opener) {
 	}
 }
 
-// The best of several attempts is gone on from.
+// checkAdopt checks that a sandbox can adopt the best of several attempts.
 func checkAdopt(t *testing.T, open opener) {
 	sb := open(t, workspace(t))
 	a := sb.(sandbox.Adopter)
@@ -399,7 +399,7 @@ func checkAdopt(t *testing.T, open opener) {
 	if err := a.Adopt(t.Context(), one); !errors.Is(err, sandbox.ErrConflict) {
 		t.Errorf("%v, want ErrConflict", err)
 	}
-	sh(t, one, "test -e one") // which lost nothing by it
+	sh(t, one, "test -e one") // the fork lost nothing by that
 	if err := a.Adopt(t.Context(), two); !errors.Is(err, sandbox.ErrClosed) {
 		t.Errorf("%v, want ErrClosed", err)
 	}
@@ -422,7 +422,7 @@ func checkRestore(t *testing.T, open opener) {
 	if got := sh(t, sb, "cat new; echo $(ls)").Stdout.String(); got != "1\nempty link new run.sh sub\n" {
 		t.Errorf("at the fork: %q", got)
 	}
-	for range 2 { // going back twice is going back once
+	for range 2 { // restoring twice has the same result as restoring once
 		if err := r.Restore(t.Context(), sandbox.AtSnapshot); err != nil {
 			t.Fatal(err)
 		}

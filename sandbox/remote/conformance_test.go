@@ -19,7 +19,7 @@ import (
 // opener opens a sandbox over a snapshot of a directory.
 type opener func(t *testing.T, dir string) sandbox.Sandbox
 
-// kindsOf are the ways to a sandbox that a program must not be able to tell apart.
+// kindsOf returns the ways to open a sandbox that must behave the same for a program.
 func kindsOf(t *testing.T, cfg sandbox.Config) map[string]opener {
 	closing := func(t *testing.T, sb sandbox.Sandbox) sandbox.Sandbox {
 		t.Cleanup(func() {
@@ -62,7 +62,7 @@ func kindsOf(t *testing.T, cfg sandbox.Config) map[string]opener {
 	}
 }
 
-// granted skips a tier that this host does not have.
+// granted skips the test if this host does not support the tier.
 func granted(t *testing.T, tier sandbox.Tier) sandbox.Config {
 	cfg := sandbox.Config{Floor: tier, Ceiling: tier}
 	probe := cfg
@@ -80,7 +80,7 @@ func granted(t *testing.T, tier sandbox.Tier) sandbox.Config {
 	return cfg
 }
 
-// A sandbox behaves in one way, wherever it is.
+// TestConformance checks that a sandbox behaves the same wherever it runs.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	tiers := []sandbox.Tier{sandbox.TierNamespaces, sandbox.TierNone}
@@ -95,7 +95,7 @@ func TestConformance(t *testing.T) {
 					t.Parallel()
 					for _, b := range behaviours {
 						t.Run(b.name, func(t *testing.T) {
-							t.Parallel() // much of it is to wait
+							t.Parallel() // the test mostly waits
 							b.check(t, open)
 						})
 					}
@@ -295,7 +295,7 @@ func checkClosed(t *testing.T, open opener) {
 	}
 }
 
-// What a wall refused is told wherever it stands.
+// checkDenials checks that a refusal is reported wherever the sandbox runs.
 func checkDenials(t *testing.T, open opener) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// The connection is cut after every number of bytes, coarsely, of a command's trial:
-// the command runs once, and its change is taken over once.
+// TestTrialCutAnywhere cuts the connection after different numbers of bytes, in coarse steps,
+// during a command's trial: the command must run once, and its changes must be taken over once.
 func TestTrialCutAnywhere(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -49,8 +49,8 @@ func TestTrialCutAnywhere(t *testing.T) {
 	t.Logf("cut at %d places", cuts)
 }
 
-// A fork that was adopted is not adopted again over what came after it, and nobody
-// adopts what is another's.
+// TestAdoptIsDoneOnce checks that a fork that was adopted is not adopted again after later changes,
+// and that no tenant can adopt another's fork.
 func TestAdoptIsDoneOnce(t *testing.T) {
 	s, url := newTestServer(t, func(c *Config) { c.Tenants = append(c.Tenants, Tenant{Name: "b", Token: "another tenant's token"}) })
 	sb := openAt(t, Options{URL: url, Dir: workspace(t)})
@@ -71,7 +71,7 @@ func TestAdoptIsDoneOnce(t *testing.T) {
 	if got := sh(t, sb, "cat n").Stdout.String(); got != "2\n" {
 		t.Errorf("left: %s", got)
 	}
-	if n, _, _ := s.state(); n != 2 { // with the other tenant's
+	if n, _, _ := s.state(); n != 2 { // including the other tenant's
 		t.Errorf("%d sandboxes are open, want 2", n)
 	}
 	if _, err := sb.ChangesSince(t.Context(), 7); err == nil {

@@ -9,8 +9,8 @@ import (
 	"io"
 )
 
-// fetch writes a content to w. What was cut off is gone on with from where it was,
-// and the whole is what its hash says, or an error.
+// fetch writes a content to w. If it is cut off, it continues from there. If the whole does not
+// match its hash, fetch fails.
 func (o *fetched) fetch(ctx context.Context, sum string, size int64, w io.Writer) error {
 	d := &download{c: o.c, path: "/v1/outputs/" + o.id + "/" + sum, size: size, w: w, hash: sha256.New()}
 	if err := o.c.retryFrom(ctx, &d.at, func() error { return d.read(ctx) }); err != nil {
@@ -19,7 +19,7 @@ func (o *fetched) fetch(ctx context.Context, sum string, size int64, w io.Writer
 	return d.verify(sum)
 }
 
-// download is how far a content has been read.
+// download records how much of a content has been read.
 type download struct {
 	c    *client
 	path string
@@ -29,7 +29,7 @@ type download struct {
 	hash hash.Hash
 }
 
-// read reads on until the end or until it is cut off.
+// read continues reading until the end or until it is cut off.
 func (d *download) read(ctx context.Context) error {
 	if d.at == d.size {
 		return nil

@@ -9,11 +9,11 @@ import (
 	"sync"
 )
 
-// runLog is a command's output and end, in a file. It is written once and can be
-// read from any byte, while it grows and after.
+// runLog holds a command's output and end in a file. It is written once, and can be read from any
+// byte while it grows and afterwards.
 type runLog struct {
 	file *os.File
-	most int64 // of output; the end always fits
+	most int64 // limit of output; the end always fits
 
 	mu    sync.Mutex
 	size  int64
@@ -31,8 +31,8 @@ func createLog(path string, most int64) (*runLog, error) {
 	return &runLog{file: f, most: most, grown: make(chan struct{})}, nil
 }
 
-// reopenLog opens what an earlier server left. A frame that was not written to its
-// end was never served, and goes; a log without an end gets one.
+// reopenLog opens a log that an earlier server left. A frame that was not completely written was
+// never served, and is removed; a log without an end gets one.
 func reopenLog(path string) (*runLog, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0o600)
 	if err != nil {
@@ -87,7 +87,7 @@ func (l *runLog) write(kind byte, data []byte) error {
 	return nil
 }
 
-// end appends the end, and makes the log last.
+// end appends the end, and syncs the log to disk.
 func (l *runLog) end(e ended) error {
 	b, err := json.Marshal(e)
 	if err != nil {
@@ -98,7 +98,7 @@ func (l *runLog) end(e ended) error {
 	if l.ended {
 		return nil
 	}
-	// Also what cannot be stored has ended, for those who wait.
+	// The log has ended even if the end cannot be stored, for those who wait.
 	l.ended = true
 	return errors.Join(l.append(frameEnd, b), l.file.Sync())
 }

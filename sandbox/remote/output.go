@@ -14,10 +14,9 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// output is what was brought out of a sandbox for its client to fetch: a diff, a
-// patch, or a change with the contents of its files. It is made once, kept in
-// files that can be read from any byte, and outlives its sandbox until the client
-// drops it.
+// output holds exported data for its client to fetch: a diff, a patch, or changes with the contents
+// of their files. It is made once, kept in files that can be read from any byte, and outlives its
+// sandbox until the client drops it.
 type output struct {
 	s      *Server
 	acc    *account
@@ -26,17 +25,17 @@ type output struct {
 	made   time.Time
 	cancel context.CancelFunc
 
-	ready   chan struct{} // closed with what follows set
+	ready   chan struct{} // closed once the fields below are set
 	err     error
 	reply   outputReply
-	at      map[string]string // where each content lies, by its hash
-	counted int64             // bytes that the quota knows of
+	at      map[string]string // location of each content, by hash
+	counted int64             // bytes counted against the quota
 }
 
-// maxOutputs bounds the outputs of a tenant at once.
+// maxOutputs bounds the outputs that a tenant has at once.
 const maxOutputs = 64
 
-// makeOutput answers a request that was made before with the same output.
+// makeOutput makes an output. It answers a repeated request with the same output.
 func (s *Server) makeOutput(a *account, r *http.Request) (any, error) {
 	var q outputRequest
 	if err := body(r, &q); err != nil {
@@ -68,8 +67,7 @@ func (s *Server) makeOutput(a *account, r *http.Request) (any, error) {
 	return o.reply, o.err
 }
 
-// claimOutput returns the output of that name; mine says that the caller must make
-// it, within ctx.
+// claimOutput returns the output of that name. If mine is set, the caller must make it, within ctx.
 func (s *Server) claimOutput(a *account, key, id string) (o *output, ctx context.Context, mine bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,13 +81,13 @@ func (s *Server) claimOutput(a *account, key, id string) (o *output, ctx context
 		return nil, nil, false, err
 	}
 	o = &output{s: s, acc: a, key: key, dir: filepath.Join(s.part(a, dirOuts), id), made: time.Now(), ready: make(chan struct{}), at: map[string]string{}}
-	// Not the request's context: it may be cut off and asked again.
+	// Do not use the request's context: the request may be cut off and repeated.
 	ctx, o.cancel = context.WithCancel(s.ctx)
 	s.outs[key] = o
 	return o, ctx, true, nil
 }
 
-// discard ends an output, also one that is being made.
+// discard ends an output, even while it is being made.
 func (s *Server) discard(o *output) error {
 	s.mu.Lock()
 	mine := s.outs[o.key] == o
@@ -134,12 +132,11 @@ func (o *output) make(ctx context.Context, b *box, q outputRequest) error {
 	return fmt.Errorf("%w: kind of output", errRequest)
 }
 
-// allowAll leaves the decision to the client, which has the review and applies or
-// passes on nothing that its caller does not allow. Nothing leaves the server's own
-// directory by this.
+// allowAll leaves the decision to the client, which has the review and neither applies nor passes
+// on anything that its caller does not allow. Here nothing leaves the server's own directory.
 func allowAll(sandbox.Finding) bool { return true }
 
-// text keeps what write writes.
+// text stores what write writes.
 func (o *output) text(write func(io.Writer) error) error {
 	f, err := os.Create(filepath.Join(o.dir, "text"))
 	if err != nil {
@@ -170,14 +167,14 @@ func (c *counted) Write(b []byte) (int, error) {
 	return c.w.Write(b)
 }
 
-// tree applies the change to a directory that holds, of the snapshot, just what
-// changed, and lists what is there then.
+// tree applies the changes to a directory that contains only those parts of the snapshot that
+// changed, and lists the result.
 func (o *output) tree(ctx context.Context, b *box, e sandbox.Exporter) error {
 	d, err := can[sandbox.Differ](b, "tell what changed")
 	if err != nil {
 		return err
 	}
-	b.gate.Lock() // what is listed is what is applied
+	b.gate.Lock() // what is listed must be what is applied
 	defer b.gate.Unlock()
 	changes, err := d.Changes(ctx)
 	if err != nil {
@@ -194,8 +191,7 @@ func (o *output) tree(ctx context.Context, b *box, e sandbox.Exporter) error {
 	return o.list(r.Changes)
 }
 
-// list describes the paths that are there after a change, and counts their
-// contents.
+// list describes the paths that exist after the changes, and counts their contents.
 func (o *output) list(changes []sandbox.Change) error {
 	all, err := scan(o.dir)
 	if err != nil {
@@ -222,7 +218,7 @@ func (o *output) list(changes []sandbox.Change) error {
 	return nil
 }
 
-// find returns an output of the tenant's.
+// find returns an output of the tenant.
 func (s *Server) find(a *account, r *http.Request) *output {
 	s.mu.Lock()
 	defer s.mu.Unlock()

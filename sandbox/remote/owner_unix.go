@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// own gives what root wrote to the owner of what it replaces, or of its directory.
+// own makes the owner of what is replaced, or of the directory, the owner of what root wrote.
 func own(root *os.Root, rel string, before fs.FileInfo) error {
 	if os.Getuid() != 0 {
 		return nil
@@ -28,5 +28,5 @@ func own(root *os.Root, rel string, before fs.FileInfo) error {
 	return root.Lchown(rel, int(st.Uid), int(st.Gid))
 }
 
-// isNotDir reports that a path leads through something that is no directory.
+// isNotDir reports whether a path leads through something that is not a directory.
 func isNotDir(err error) bool { return errors.Is(err, syscall.ENOTDIR) }

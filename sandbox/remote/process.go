@@ -23,14 +23,14 @@ type child struct {
 	c    *client
 	id   string
 	num  int
-	done chan struct{} // closed with end and err set
+	done chan struct{} // closed once end and err are set
 	end  sandbox.Ended
 	err  error
 
 	signals atomic.Int64
 }
 
-// Spawn starts a command; it serves sandbox.FromBackend.
+// Spawn starts a command; it implements sandbox.Backend.
 func (c *client) Spawn(ctx context.Context, s sandbox.Spawn) (sandbox.Child, error) {
 	ch := &child{c: c, id: newID(), done: make(chan struct{})}
 	var reply startReply
@@ -38,7 +38,7 @@ func (c *client) Spawn(ctx context.Context, s sandbox.Spawn) (sandbox.Child, err
 		Args: toTexts(s.Args), Dir: text(s.Dir), Env: toTexts(s.Env), Merge: s.Stdout == s.Stderr,
 	}, &reply)
 	if err != nil {
-		if ctx.Err() != nil { // it may run all the same
+		if ctx.Err() != nil { // the command may have started nevertheless
 			c.work.Go(func() { _ = ch.Kill() })
 		}
 		return nil, err
@@ -49,7 +49,7 @@ func (c *client) Spawn(ctx context.Context, s sandbox.Spawn) (sandbox.Child, err
 		defer cancel()
 		ch.follow(s)
 	})
-	// Not counted: a reader of the caller's may never return.
+	// Not counted in the wait group: a reader of the caller may never return.
 	go ch.feed(fed, s)
 	return ch, nil
 }
@@ -57,7 +57,7 @@ func (c *client) Spawn(ctx context.Context, s sandbox.Spawn) (sandbox.Child, err
 // PID is the process's number on the server.
 func (ch *child) PID() int { return ch.num }
 
-// Wait returns when the command has ended and its output was passed on.
+// Wait returns once the command has ended and its output was passed on.
 func (ch *child) Wait() (sandbox.Ended, error) {
 	<-ch.done
 	return ch.end, ch.err
@@ -78,8 +78,7 @@ func (ch *child) Kill() error {
 	return err
 }
 
-// follow reads the log to its end, from where it was cut off if it was, and
-// acknowledges it.
+// follow reads the log to its end, continues after interruptions, and acknowledges the log.
 func (ch *child) follow(s sandbox.Spawn) {
 	defer close(ch.done)
 	defer s.Release()
@@ -93,14 +92,14 @@ func (ch *child) follow(s sandbox.Spawn) {
 		ch.err = f.end.Error
 	}
 	ch.end = f.end.Ended
-	// An acknowledgement that is lost costs the server's room for a while.
+	// A lost acknowledgement only takes up space on the server for a while.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ch.c.ctx), 10*time.Second)
 	defer cancel()
 	_ = ch.c.call(ctx, "DELETE", "/v1/commands/"+ch.id, nil, nil)
 }
 
-// follower is how far a log has been read. The unit is a frame: what was cut off
-// within one is asked for again from its first byte.
+// follower records how much of a log has been read, in whole frames: after an interruption within a
+// frame, the frame is requested again from its first byte.
 type follower struct {
 	ch   *child
 	s    sandbox.Spawn
@@ -110,8 +109,8 @@ type follower struct {
 	buf  []byte
 }
 
-// retryFrom is retry for what is read from where it was cut off, *at: every byte
-// that comes renews patience.
+// retryFrom is retry for data whose reading continues at *at: every byte received restarts the
+// patience.
 func (c *client) retryFrom(ctx context.Context, at *int64, read func() error) error {
 	for {
 		before := *at
@@ -161,7 +160,8 @@ func (f *follower) frames(r io.Reader) error {
 			return err
 		}
 		f.buf = data[:0]
-		// A local reader that is gone does not stop the reading: the end is to come.
+		// A local reader that has closed does not stop the reading, since the end must still
+		// arrive.
 		switch kind {
 		case frameStdout:
 			_, _ = f.s.Stdout.Write(data)
@@ -178,7 +178,7 @@ func (f *follower) frames(r io.Reader) error {
 	return nil
 }
 
-// feed sends the input on, each piece until it was taken.
+// feed sends the input, repeating each piece until the server has accepted it.
 func (ch *child) feed(ctx context.Context, s sandbox.Spawn) {
 	buf := make([]byte, maxChunk/2)
 	var at int64

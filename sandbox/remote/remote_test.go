@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 
 const token = "a token of the test's own"
 
-// plain is a template without isolation: what is tested here is the way there.
+// plain returns a template without isolation: only the transport is tested here.
 func plain() sandbox.Config {
 	return sandbox.Config{Floor: sandbox.TierNone, Ceiling: sandbox.TierNone}
 }
@@ -218,7 +218,7 @@ func TestTokens(t *testing.T) {
 			t.Errorf("token %q: %v", bad, err)
 		}
 	}
-	// One tenant's sandboxes and contents are nothing to another.
+	// A tenant has no access to another's sandboxes and contents.
 	a, b := openAt(t, Options{URL: url, Dir: workspace(t)}), openAt(t, Options{URL: url, Token: "another tenant's token"})
 	b.c.id = a.c.id
 	if _, err := b.Exec(t.Context(), sandbox.Cmd{Args: []string{"true"}}); !errors.Is(err, sandbox.ErrClosed) {
@@ -290,7 +290,7 @@ func TestOnlyMissingContentTravels(t *testing.T) {
 	}))
 	t.Cleanup(h.Close)
 	dir := workspace(t)
-	for i, want := range []int64{4, 0, 1} { // two files are the same
+	for i, want := range []int64{4, 0, 1} { // two files have the same content
 		if i == 2 {
 			if err := os.WriteFile(filepath.Join(dir, "new"), []byte("new content"), 0o644); err != nil {
 				t.Fatal(err)
@@ -350,14 +350,14 @@ func TestLeaseRunsOut(t *testing.T) {
 	t.Parallel()
 	s, url := newTestServer(t, nil)
 	sb := openAt(t, Options{URL: url, TTL: time.Second})
-	time.Sleep(3 * time.Second) // several leases long
-	sh(t, sb, "true")           // it is renewed while the client is there
+	time.Sleep(3 * time.Second) // several lease times
+	sh(t, sb, "true")           // the lease is renewed while the client exists
 	p, err := sb.Start(t.Context(), sandbox.Cmd{Args: []string{"sleep", "1000"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	tree := sb.Dir()
-	sb.c.cancel() // the client goes away
+	sb.c.cancel() // the client disappears
 	for i := 0; ; i++ {
 		s.mu.Lock()
 		n := len(s.boxes)
@@ -390,7 +390,7 @@ func TestServerRestart(t *testing.T) {
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { now.Load().ServeHTTP(w, r) }))
 	t.Cleanup(h.Close)
 	c := openAt(t, Options{URL: h.URL, Patience: 5 * time.Second}).c
-	// A result that nobody has fetched, and a log that a dead server left open.
+	// A result that nobody has fetched, and an unfinished log that a dead server left.
 	done, cut := newID(), newID()
 	if err := c.call(t.Context(), "PUT", "/v1/sandboxes/"+c.id+"/commands/"+done, startRequest{Args: []text{"echo", "result"}, Dir: "/"}, nil); err != nil {
 		t.Fatal(err)
@@ -450,7 +450,7 @@ func fetch(t *testing.T, c *client, id string) (string, ended) {
 	return string(b), f.end
 }
 
-// cutter is a TCP proxy that cuts one connection after so many bytes of answers.
+// cutter is a TCP proxy that cuts one connection after a number of bytes of answers.
 type cutter struct {
 	net.Listener
 	to   string
@@ -493,7 +493,7 @@ func (c *cutter) serve(conn net.Conn) {
 	for {
 		n, err := up.Read(buf)
 		left := c.left.Add(-int64(n)) + int64(n)
-		if left >= 0 && left < int64(n) { // this is the connection, once
+		if left >= 0 && left < int64(n) { // this connection is the one to cut, once
 			_, _ = conn.Write(buf[:left])
 			c.left.Store(1 << 60)
 			return
@@ -509,8 +509,8 @@ func (c *cutter) serve(conn net.Conn) {
 	}
 }
 
-// A connection is cut after every number of bytes of the server's answers to a
-// small exchange. Nothing is lost, doubled or run twice.
+// TestCutAnywhere cuts a connection after every number of bytes of the server's answers to a small
+// exchange. Nothing may be lost, duplicated or run twice.
 func TestCutAnywhere(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()

@@ -6,13 +6,13 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// wireReview is a sandbox.Review.
+// wireReview encodes a sandbox.Review.
 type wireReview struct {
 	Changes  []wireChange  `json:"changes"`
 	Findings []wireFinding `json:"findings"`
 }
 
-// wireChange is a sandbox.Change.
+// wireChange encodes a sandbox.Change.
 type wireChange struct {
 	Path text               `json:"path"`
 	Kind sandbox.ChangeKind `json:"kind"`
@@ -48,14 +48,14 @@ func reviewToWire(r *sandbox.Review) *wireReview {
 	}
 	w := &wireReview{Changes: changesToWire(r.Changes)}
 	for _, f := range r.Findings {
-		// What is not known to be harmless is refused.
+		// A severity that is not known to be harmless counts as refused.
 		w.Findings = append(w.Findings, wireFinding{text(f.Path), f.Rule, f.Severity != sandbox.Notice, f.Why})
 	}
 	return w
 }
 
-// review is the review as it is on the client's side. An absolute link into the
-// workspace leads to a place of the server's, which is another on this machine.
+// review returns the review from the client's point of view. An absolute link into the workspace
+// leads to a path on the server, which is a different place on this machine.
 func (w *wireReview) review() *sandbox.Review {
 	if w == nil {
 		return &sandbox.Review{}
@@ -73,7 +73,7 @@ func (w *wireReview) review() *sandbox.Review {
 	return r
 }
 
-// refusal is the error for what is not allowed, or nil.
+// refusal returns the error for findings that are not allowed, or nil.
 func refusal(r *sandbox.Review, allow func(sandbox.Finding) bool) error {
 	var out []sandbox.Finding
 	for _, f := range r.Refused() {

@@ -17,29 +17,29 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// run is a command on the server. It outlives its sandbox until its end has been
-// acknowledged.
+// run is a command on the server. It outlives its sandbox until the client has acknowledged its
+// end.
 type run struct {
 	acc *account
 	id  string
 	log *runLog
-	req []byte // what it was started with
+	req []byte // the request that started it
 
-	started chan struct{} // closed when the start has ended, one way or the other
+	started chan struct{} // closed when the start has ended, successfully or not
 	err     error
 	proc    *sandbox.Process
 
-	over    chan struct{} // closed with the end in the log
+	over    chan struct{} // closed when the end is in the log
 	mu      sync.Mutex
-	since   time.Time // when it ended
-	counted int64     // bytes of the log that the quota knows of
-	full    bool      // killed for its output
+	since   time.Time // time of its end
+	counted int64     // bytes of the log counted against the quota
+	full    bool      // killed because of too much output
 
 	in   sync.Mutex // held while input is written
 	fed  int64
 	shut bool
 
-	signals int64 // number of the last one
+	signals int64 // number of the last signal
 }
 
 func (r *run) finishedBefore(t time.Time) bool {
@@ -48,7 +48,7 @@ func (r *run) finishedBefore(t time.Time) bool {
 	return !r.since.IsZero() && r.since.Before(t)
 }
 
-// start answers a request that was made before with the same command.
+// start starts a command. It answers a repeated request with the same command.
 func (s *Server) start(a *account, req *http.Request) (any, error) {
 	var q startRequest
 	if err := body(req, &q); err != nil {
@@ -74,7 +74,7 @@ func (s *Server) start(a *account, req *http.Request) (any, error) {
 		}
 	}
 	if r.started == nil {
-		return nil, ErrLost // it was an earlier server's
+		return nil, ErrLost // it belonged to an earlier server
 	}
 	<-r.started
 	if r.err != nil {
@@ -83,7 +83,7 @@ func (s *Server) start(a *account, req *http.Request) (any, error) {
 	return startReply{PID: r.proc.PID()}, nil
 }
 
-// claim returns the command of that name; mine says that the caller must start it.
+// claim returns the command of that name. If mine is set, the caller must start it.
 func (s *Server) claim(a *account, id string, req []byte) (r *run, mine bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,12 +110,12 @@ func (s *Server) claim(a *account, id string, req []byte) (r *run, mine bool, er
 	return r, true, nil
 }
 
-// begin starts the command and sees to its end.
+// begin starts the command and handles its end.
 func (s *Server) begin(b *box, r *run, q startRequest) error {
 	left, err := r.acc.timeLeft()
 	if err == nil {
-		// The client keeps Cmd.Timeout and Grace; the lease bounds a client that is
-		// gone. Two clocks for one limit would race for who is first to tell.
+		// The client enforces Cmd.Timeout and Grace; if the client disappears, the lease ends the
+		// command. Two clocks for one limit would race to report first.
 		b.gate.RLock()
 		r.proc, err = b.sb.Start(context.Background(), sandbox.Cmd{
 			Args: fromTexts(q.Args), Dir: string(q.Dir), Env: fromTexts(q.Env), Timeout: left, MergeStderr: q.Merge,
@@ -131,7 +131,7 @@ func (s *Server) begin(b *box, r *run, q startRequest) error {
 	return nil
 }
 
-// output is called by the sandbox; it may come before begin has the process.
+// output is called by the sandbox, possibly before begin has the process.
 func (r *run) output(which sandbox.Stream, data []byte) {
 	kind := byte(frameStdout)
 	if which == sandbox.Stderr {
@@ -150,7 +150,7 @@ func (r *run) output(which sandbox.Stream, data []byte) {
 	}
 	if err != nil {
 		r.full = true
-		go func() { // not from here: Kill waits for the output's end
+		go func() { // in a goroutine, since Kill waits for the end of the output
 			<-r.started
 			_ = r.proc.Kill()
 		}()
@@ -174,7 +174,8 @@ func (s *Server) watch(r *run) {
 	r.since = time.Now()
 	r.mu.Unlock()
 	e.Error = toWire(err)
-	// Before the client can know of the end: it may start the next at once.
+	// Do this before the client can learn of the end, since it may then start the next command at
+	// once.
 	r.acc.give(&r.acc.commands)
 	if err := r.log.end(e); err != nil {
 		s.cfg.Log.Error("result cannot be stored", "tenant", r.acc.Name, "error", err)
@@ -182,7 +183,7 @@ func (s *Server) watch(r *run) {
 	close(r.over)
 }
 
-// run finds a command of the tenant's.
+// run finds a command of the tenant.
 func (s *Server) run(a *account, req *http.Request) (*run, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +193,7 @@ func (s *Server) run(a *account, req *http.Request) (*run, error) {
 	return nil, ErrLost
 }
 
-// live finds a command that can be spoken to.
+// live finds a command that is still running.
 func (s *Server) live(a *account, req *http.Request) (*run, error) {
 	r, err := s.run(a, req)
 	if err != nil {
@@ -205,7 +206,7 @@ func (s *Server) live(a *account, req *http.Request) (*run, error) {
 	return r, r.err
 }
 
-// stdin takes input from a byte on; what came before is not written again.
+// stdin accepts input from a byte on; earlier input is not written again.
 func (s *Server) stdin(a *account, req *http.Request) (any, error) {
 	at, err := number(req, "at")
 	if err != nil {
@@ -259,7 +260,7 @@ func (s *Server) signal(a *account, req *http.Request) (any, error) {
 	again := n <= r.signals
 	r.signals = max(n, r.signals)
 	r.mu.Unlock()
-	if again { // its answer was lost
+	if again { // a repeated request whose answer was lost
 		return struct{}{}, nil
 	}
 	return struct{}{}, r.proc.Signal(syscall.Signal(sig))
@@ -277,14 +278,14 @@ func (s *Server) kill(a *account, req *http.Request) (any, error) {
 	return struct{}{}, nil
 }
 
-// acknowledge frees a command's log. One that runs is not freed.
+// acknowledge frees a command's log. If the command still runs, it fails.
 func (s *Server) acknowledge(a *account, req *http.Request) (any, error) {
 	r, err := s.run(a, req)
 	if err != nil {
 		return struct{}{}, nil
 	}
 	if _, ended, _ := r.log.state(); ended {
-		<-r.over // the client was faster than we
+		<-r.over // the client was faster than the goroutine that closes it
 	}
 	select {
 	case <-r.over:
@@ -310,6 +311,6 @@ func (s *Server) forget(r *run) {
 	r.mu.Lock()
 	_ = r.acc.keep(-r.counted)
 	r.mu.Unlock()
-	// Readers that are under way find the file closed, and their log gone.
+	// Active readers find the file closed and their log deleted.
 	_ = r.log.file.Close()
 }

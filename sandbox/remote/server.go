@@ -20,21 +20,21 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// Config says what a server offers. Dir and Tenants are required.
+// Config configures a server. Dir and Tenants are required.
 type Config struct {
 	// Dir is the server's own directory: contents, results and workspaces. One
 	// server uses it at a time.
 	Dir string
-	// Tenants are those who may use the server.
+	// Tenants lists the users of the server.
 	Tenants []Tenant
 	// Sandbox is the template of every sandbox. Dir and Snapshot must be empty.
 	Sandbox sandbox.Config
-	// Open opens a sandbox. Nil is sandbox.Local.
+	// Open opens a sandbox. Nil means sandbox.Local.
 	Open func(ctx context.Context, cfg sandbox.Config) (sandbox.Sandbox, error)
-	// TTL is the longest lease, and the default. Default 2 min.
+	// TTL is the maximum lease time, and the default. Default 2 min.
 	TTL time.Duration
-	// Keep is how long results wait for their acknowledgement, and contents for
-	// their next use. Default 24 h.
+	// Keep is the time for which results wait for their acknowledgement, and contents for their
+	// next use. Default 24 h.
 	Keep time.Duration
 	// Log receives what an operator should know. Nil discards it.
 	Log *slog.Logger
@@ -45,7 +45,7 @@ type Server struct {
 	cfg      Config
 	accounts []*account
 	mux      *http.ServeMux
-	ctx      context.Context // ends with the server
+	ctx      context.Context // ends when the server is closed
 	cancel   context.CancelFunc
 	work     sync.WaitGroup
 
@@ -65,9 +65,8 @@ const (
 	dirOuts  = "outputs"
 )
 
-// NewServer opens a server over its directory. Results that an earlier one left
-// are served on; commands that ran under it have ended with ErrLost. It must be
-// closed.
+// NewServer opens a server over its directory. Results that an earlier server left are still
+// served; commands that ran under it have ended with ErrLost. The server must be closed.
 func NewServer(cfg Config) (*Server, error) {
 	s, err := newServer(cfg)
 	if err != nil {
@@ -108,7 +107,7 @@ func newServer(cfg Config) (*Server, error) {
 		t.Quota = t.Quota.normalize()
 		s.accounts = append(s.accounts, &account{Tenant: t, token: sha256.Sum256([]byte(t.Token))})
 	}
-	for _, of := range []string{dirTrees, dirOuts} { // an earlier server's sandboxes
+	for _, of := range []string{dirTrees, dirOuts} { // of an earlier server's sandboxes
 		if err := removeTree(filepath.Join(cfg.Dir, of)); err != nil {
 			return nil, err
 		}
@@ -124,13 +123,13 @@ func newServer(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// part is a tenant's own directory below one of the server's.
+// part returns a tenant's own directory below one of the server's.
 func (s *Server) part(a *account, name string) string {
 	sum := sha256.Sum256([]byte(a.Name))
 	return filepath.Join(s.cfg.Dir, name, fmt.Sprintf("%x", sum[:12]))
 }
 
-// recover takes over what an earlier server left for a tenant.
+// recover takes over the data that an earlier server left for a tenant.
 func (s *Server) recover(a *account) error {
 	st, err := openStore(s.part(a, dirBlobs), a)
 	if err != nil {
@@ -207,10 +206,10 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("GET /v1/commands/{run}/log", s.serveLog)
 }
 
-// ServeHTTP serves the protocol that Open speaks.
+// ServeHTTP serves the protocol that Open uses.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// enter lets a request in and counts it among those that Close waits for.
+// enter authenticates a request and adds it to those that Close waits for.
 func (s *Server) enter(r *http.Request) (*account, error) {
 	a, err := s.who(r)
 	if err != nil {
@@ -235,7 +234,7 @@ var (
 	errStopping = errors.New("server is stopping")
 )
 
-// fail answers with an error that the client can take apart.
+// fail answers with an error that the client can decode.
 func fail(w http.ResponseWriter, err error) {
 	status := http.StatusUnprocessableEntity
 	switch {
@@ -326,7 +325,7 @@ func (s *Server) serveLog(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// janitor drops what nobody came for.
+// janitor drops contents and results that nobody has used for Config.Keep.
 func (s *Server) janitor() {
 	t := time.NewTicker(max(min(s.cfg.Keep/4, 10*time.Minute), 10*time.Millisecond))
 	defer t.Stop()

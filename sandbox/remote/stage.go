@@ -11,15 +11,15 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// stager brings what a change is about from a tree into an empty directory.
+// stager copies the paths of a set of changes from a tree into an empty directory.
 type stager struct {
 	from, to *os.Root
 	src, dst string
 }
 
-// stage fills the directory dst with what the tree src has of the paths that
-// changed, and with the directories above them. Files are linked, not copied: an
-// export replaces files and writes into none.
+// stage fills the directory dst with the changed paths that exist in the tree src, and with the
+// directories above them. Files are linked, not copied: an export replaces files and never writes
+// into them.
 func stage(src, dst string, changes []sandbox.Change) error {
 	from, err := os.OpenRoot(src)
 	if err != nil {
@@ -44,8 +44,8 @@ func stage(src, dst string, changes []sandbox.Change) error {
 	return nil
 }
 
-// above makes the directories above a path that the tree has, and reports whether
-// it has all of them.
+// above makes those directories above a path that exist in the tree, and reports whether all of
+// them do.
 func (s stager) above(rel string) (bool, error) {
 	dir := path.Dir(rel)
 	if dir == "." {
@@ -59,7 +59,7 @@ func (s stager) above(rel string) (bool, error) {
 		}
 		fi, err := s.from.Lstat(at)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && !fi.IsDir() {
-			return false, nil // comes with the change
+			return false, nil // it is made by the changes
 		}
 		if err == nil {
 			err = s.mkdir(at, fi)
@@ -72,8 +72,8 @@ func (s stager) above(rel string) (bool, error) {
 }
 
 func (s stager) mkdir(rel string, fi fs.FileInfo) error {
-	// Its owner, the server, must be able to write below it; the permissions of a
-	// directory that changes are compared, those of others are not looked at.
+	// The server, which owns it, must be able to write below it. Permissions are compared only for
+	// directories that change.
 	return errors.Join(s.to.Mkdir(rel, 0o700), s.to.Chmod(rel, fi.Mode().Perm()|0o700))
 }
 
@@ -86,7 +86,7 @@ func (s stager) bring(rel string) error {
 	switch {
 	case fi.IsDir():
 		if _, err := s.to.Lstat(rel); err == nil {
-			return nil // above brought it
+			return nil // above already made it
 		}
 		return s.mkdir(rel, fi)
 	case fi.Mode()&fs.ModeSymlink != 0:

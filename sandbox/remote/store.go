@@ -23,7 +23,7 @@ type store struct {
 	acc *account
 }
 
-// openStore counts what is there already against the quota.
+// openStore counts the existing contents against the quota.
 func openStore(dir string, acc *account) (*store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func openStore(dir string, acc *account) (*store, error) {
 		return nil, err
 	}
 	for _, e := range entries {
-		if !validHash(e.Name()) { // cut off while it was written
+		if !validHash(e.Name()) { // an incomplete write
 			_ = os.Remove(filepath.Join(dir, e.Name()))
 			continue
 		}
@@ -46,14 +46,13 @@ func openStore(dir string, acc *account) (*store, error) {
 
 func (s *store) path(hash string) string { return filepath.Join(s.dir, hash) }
 
-// has reports whether a content is there, and keeps it from being collected for a
-// while.
+// has reports whether a content is stored, and protects it from collection for a while.
 func (s *store) has(hash string) bool {
 	now := time.Now()
 	return os.Chtimes(s.path(hash), now, now) == nil
 }
 
-// put stores a content. What does not have the hash it claims is not kept.
+// put stores a content. A content that does not match its hash is not stored.
 func (s *store) put(name string, r io.Reader, size int64) error {
 	if s.has(name) {
 		return nil
@@ -84,7 +83,7 @@ func (s *store) write(name string, r io.Reader, size int64) error {
 
 func sum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
 
-// collect removes what was not asked for since a time.
+// collect removes contents that were last requested before a time.
 func (s *store) collect(before time.Time) {
 	entries, _ := os.ReadDir(s.dir)
 	for _, e := range entries {
@@ -95,8 +94,8 @@ func (s *store) collect(before time.Time) {
 	}
 }
 
-// build writes a tree below the empty directory dir. The manifest was checked;
-// os.Root keeps what is written below dir all the same, and links come last.
+// build writes a tree below the empty directory dir. The manifest was checked before; os.Root
+// additionally keeps all writes below dir, and links come last.
 func (s *store) build(list []entry, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -123,7 +122,7 @@ func (s *store) build(list []entry, dir string) error {
 			return err
 		}
 	}
-	// From the inside out: one that must not be written has all in it by then.
+	// From the inside out: a read-only directory is complete by then.
 	for _, e := range slices.Backward(dirs) {
 		if err := e.stamp(root); err != nil {
 			return err
@@ -132,7 +131,7 @@ func (s *store) build(list []entry, dir string) error {
 	return nil
 }
 
-// stamp gives what was written the permissions and time of the original.
+// stamp sets the permissions and time of the original.
 func (e entry) stamp(root *os.Root) error {
 	t := time.Unix(0, e.Time)
 	return errors.Join(root.Chtimes(e.Path, t, t), root.Chmod(e.Path, fs.FileMode(e.Perm)))
@@ -155,8 +154,8 @@ func (s *store) copyTo(root *os.Root, e entry) error {
 	return errors.Join(err, dst.Close(), e.stamp(root))
 }
 
-// scan lists a directory as a manifest. What is neither file, directory nor link
-// is left out.
+// scan lists a directory as a manifest. It leaves out everything except files, directories and
+// links.
 func scan(dir string) ([]entry, error) {
 	var list []entry
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
@@ -224,7 +223,7 @@ func (e *entry) describe(fi fs.FileInfo) {
 	e.Perm, e.Time = uint32(permOf(fi)), fi.ModTime().UnixNano()
 }
 
-// permOf are a file's permissions as a Unix system has them.
+// permOf returns a file's permissions as on a Unix system.
 func permOf(fi fs.FileInfo) fs.FileMode {
 	if runtime.GOOS != "windows" {
 		return fi.Mode().Perm()

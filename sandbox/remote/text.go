@@ -5,12 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// text is a string that arrives byte for byte. Names of files and arguments of
-// commands need not be UTF-8, JSON strings must: any other is sent as an array
-// that holds its bytes in base 64.
+// text is a string that is transmitted byte for byte. Names of files and arguments of commands need
+// not be UTF-8, but JSON strings must be: any other string is sent as an array that contains its
+// bytes in base 64.
 type text string
 
-// MarshalJSON writes a string, or an array of one.
+// MarshalJSON writes a string, or an array that contains one.
 func (t text) MarshalJSON() ([]byte, error) {
 	if utf8.ValidString(string(t)) {
 		return json.Marshal(string(t))

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// tree is the state that a workspace on the server starts with. Forks share it.
+// tree is the initial state of a workspace on the server. Forks share it.
 type tree struct {
 	dir string
 
@@ -29,7 +29,7 @@ func (t *tree) share() *tree {
 	return t
 }
 
-// release removes the directory with its last user.
+// release removes the directory when its last user releases it.
 func (t *tree) release() error {
 	if t == nil {
 		return nil
@@ -42,7 +42,7 @@ func (t *tree) release() error {
 	return removeTree(t.dir)
 }
 
-// removeTree also removes directories that their owner may not write to.
+// removeTree removes a tree, including directories that their owner may not write to.
 func removeTree(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil

@@ -18,10 +18,10 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// Bounds of what is read from the other side.
+// Limits on what is read from the other side.
 const (
-	maxMessage = 32 << 20  // of JSON: the manifest of some 200,000 files
-	maxReply   = 256 << 20 // of JSON: the changes, findings and files of an export
+	maxMessage = 32 << 20  // bytes of JSON: the manifest of some 200,000 files
+	maxReply   = 256 << 20 // bytes of JSON: the changes, findings and files of an export
 	maxFrame   = 1 << 20
 	maxChunk   = 64 << 10
 	maxEntries = 500_000
@@ -33,13 +33,13 @@ type entry struct {
 	Path string
 	Kind byte   // 'f', 'd' or 'l'
 	Perm uint32 // permission bits of a file or directory
-	Time int64  // when a file or directory was changed, in nanoseconds since 1970
+	Time int64  // modification time of a file or directory, in nanoseconds since 1970
 	Size int64
 	Hash string // of a file's content: SHA-256 in hexadecimal
-	Link string // where a symbolic link leads
+	Link string // target of a symbolic link
 }
 
-// wireEntry is an entry as it travels.
+// wireEntry is the wire format of an entry.
 type wireEntry struct {
 	Path text   `json:"p"`
 	Kind byte   `json:"k"`
@@ -50,7 +50,7 @@ type wireEntry struct {
 	Link text   `json:"l,omitempty"`
 }
 
-// MarshalJSON writes the entry with short names: there are many.
+// MarshalJSON writes the entry with short names, since there are many entries.
 func (e entry) MarshalJSON() ([]byte, error) {
 	return json.Marshal(wireEntry{text(e.Path), e.Kind, e.Perm, e.Time, e.Size, e.Hash, text(e.Link)})
 }
@@ -65,7 +65,7 @@ func (e *entry) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// checkManifest refuses what would not make a tree below one directory.
+// checkManifest rejects a list that would not make a tree below one directory.
 func checkManifest(list []entry) error {
 	if len(list) > maxEntries {
 		return fmt.Errorf("%d files: at most %d", len(list), maxEntries)
@@ -86,7 +86,7 @@ func checkManifest(list []entry) error {
 	return nil
 }
 
-// checkEntry refuses what is no path, or no description of one.
+// checkEntry rejects entries with an invalid path or description.
 func checkEntry(e entry) error {
 	if !validPath(e.Path) {
 		return fmt.Errorf("path %q", e.Path)
@@ -106,7 +106,7 @@ func checkEntry(e entry) error {
 	return nil
 }
 
-// validPath reports a path below the top, in the form that it is sent in.
+// validPath reports whether a path is below the top, in the form used on the wire.
 func validPath(p string) bool {
 	odd := "\x00"
 	if runtime.GOOS == "windows" {
@@ -117,14 +117,14 @@ func validPath(p string) bool {
 
 func validHash(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
 
-// idEncoding spells the names that clients choose.
+// idEncoding encodes the names that clients choose.
 var idEncoding = base32.StdEncoding.WithPadding(base32.NoPadding)
 
 func validID(s string) bool {
 	return len(s) == 26 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
 }
 
-// openRequest asks for a sandbox.
+// openRequest is a request for a sandbox.
 type openRequest struct {
 	Files []entry       `json:"files"`
 	TTL   time.Duration `json:"ttl"`
@@ -136,7 +136,7 @@ type openReply struct {
 	TTL       time.Duration     `json:"ttl"`
 }
 
-// startRequest asks for a command.
+// startRequest is a request to start a command.
 type startRequest struct {
 	Args  []text `json:"args"`
 	Dir   text   `json:"dir"`
@@ -148,7 +148,7 @@ type startReply struct {
 	PID int `json:"pid"`
 }
 
-// outputRequest asks for something to be brought out of a sandbox.
+// outputRequest is a request to export something from a sandbox.
 type outputRequest struct {
 	Kind  string        `json:"kind"`
 	Since sandbox.Point `json:"since,omitempty"` // of a diff
@@ -165,8 +165,8 @@ type outputReply struct {
 	Hash   string      `json:"hash,omitempty"` // of the text of a diff or patch
 	Size   int64       `json:"size,omitempty"`
 	Review *wireReview `json:"review,omitempty"` // of a patch or tree
-	Error  *wireError  `json:"error,omitempty"`  // why there is no patch, though there is a review
-	Files  []entry     `json:"files,omitempty"`  // of a tree: what is there after the change, of what changed
+	Error  *wireError  `json:"error,omitempty"`  // why there is no patch although there is a review
+	Files  []entry     `json:"files,omitempty"`  // of a tree: the changed paths that exist after the changes
 }
 
 // ended is the last frame of a log.
@@ -175,7 +175,7 @@ type ended struct {
 	Error *wireError `json:"error,omitempty"`
 }
 
-// A log is frames of a kind, four bytes of length, and that many bytes.
+// A log is a sequence of frames: a kind, four bytes of length, and that many bytes.
 const (
 	frameStdout = 1
 	frameStderr = 2
@@ -210,16 +210,16 @@ func readFrame(r io.Reader, buf []byte) (kind byte, data []byte, err error) {
 
 // Errors that callers may test for with errors.Is, besides those of sandbox.
 var (
-	// ErrQuota means that the tenant has used up what it may.
+	// ErrQuota means that the tenant has used up its quota.
 	ErrQuota = errors.New("quota is used up")
-	// ErrLost means that the server does not know how a command ended: it was
-	// restarted meanwhile, or the lease had run out.
+	// ErrLost means that the server does not know how a command ended: it was restarted meanwhile,
+	// or the lease had expired.
 	ErrLost = errors.New("the command was lost")
-	// ErrDenied means that the server does not know the token or certificate.
+	// ErrDenied means that the server does not accept the token or certificate.
 	ErrDenied = errors.New("token or certificate is not accepted")
 )
 
-// kinds are the errors that are told apart across the wire.
+// kinds lists the errors that are preserved on the wire.
 func kinds() map[string]error {
 	return map[string]error{
 		"quota": ErrQuota, "lost": ErrLost, "denied": ErrDenied, "closed": sandbox.ErrClosed, "floor": sandbox.ErrFloor, "in place": sandbox.ErrInPlace,
@@ -227,7 +227,7 @@ func kinds() map[string]error {
 	}
 }
 
-// wireError is an error that keeps what errors.Is needs.
+// wireError is an error that works with errors.Is on the other side.
 type wireError struct {
 	Text  string   `json:"text"`
 	Kinds []string `json:"is,omitempty"`
@@ -248,7 +248,7 @@ func toWire(err error) *wireError {
 
 func (w *wireError) Error() string { return w.Text }
 
-// Is serves errors.Is.
+// Is implements errors.Is.
 func (w *wireError) Is(target error) bool {
 	known := kinds()
 	for _, k := range w.Kinds {
@@ -259,7 +259,7 @@ func (w *wireError) Is(target error) bool {
 	return false
 }
 
-// decode reads one JSON value, with nothing unknown in it and nothing after it.
+// decode reads one JSON value, without unknown fields and with nothing after it.
 func decode(r io.Reader, v any) error {
 	d := json.NewDecoder(io.LimitReader(r, maxMessage))
 	d.DisallowUnknownFields()

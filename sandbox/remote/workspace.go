@@ -23,8 +23,8 @@ var (
 	_ sandbox.DryRunner = (*Sandbox)(nil)
 )
 
-// word is the error of an operation in this package's words, unless the server's
-// sandbox has found the words already.
+// word wraps the error of an operation in this package's words, unless the server's sandbox has
+// already done so.
 func word(verb string, err error) error {
 	var w *wireError
 	if err == nil || errors.As(err, &w) && strings.HasPrefix(err.Error(), "sandbox: ") {
@@ -55,13 +55,13 @@ func (s *Sandbox) ChangesSince(ctx context.Context, since sandbox.Point) ([]sand
 	return changesFromWire(out), nil
 }
 
-// Review looks through the change as [sandbox.Reviewer] does. An absolute link into
-// the workspace leads to a place of the server's, so that it is refused here.
+// Review reviews the changes as [sandbox.Reviewer] does. An absolute link into the workspace leads
+// to a path on the server, so it is refused here.
 func (s *Sandbox) Review(ctx context.Context) (*sandbox.Review, error) {
 	return s.ReviewSince(ctx, sandbox.AtSnapshot)
 }
 
-// ReviewSince looks through what has changed since a point.
+// ReviewSince reviews what has changed since a point.
 func (s *Sandbox) ReviewSince(ctx context.Context, since sandbox.Point) (*sandbox.Review, error) {
 	var out wireReview
 	if err := s.ask(ctx, "GET", fmt.Sprintf("/review?since=%d", since), nil, &out); err != nil {
@@ -70,7 +70,7 @@ func (s *Sandbox) ReviewSince(ctx context.Context, since sandbox.Point) (*sandbo
 	return out.review(), nil
 }
 
-// Diff writes the change since a point in the form of git diff.
+// Diff writes the changes since a point in git diff format.
 func (s *Sandbox) Diff(ctx context.Context, since sandbox.Point, w io.Writer) error {
 	o, err := s.output(ctx, outputRequest{Kind: outputDiff, Since: since})
 	if err == nil {
@@ -80,9 +80,9 @@ func (s *Sandbox) Diff(ctx context.Context, since sandbox.Point, w io.Writer) er
 	return word("diff "+s.Dir(), err)
 }
 
-// Export brings the change to this machine, after a review, as [sandbox.Exporter]
-// does: the server sends the review, the decision falls here, and then the contents
-// of changed files are fetched that the directory does not have.
+// Export applies the changes on this machine, after a review, as [sandbox.Exporter] does. The
+// server sends the review, the decision is made here, and then the contents of changed files that
+// the directory does not have are fetched.
 func (s *Sandbox) Export(ctx context.Context, o sandbox.ExportOptions) (*sandbox.Review, error) {
 	r, err := s.export(ctx, o)
 	return r, word("export "+s.Dir(), err)
@@ -118,13 +118,13 @@ func (s *Sandbox) export(ctx context.Context, opts sandbox.ExportOptions) (*sand
 	return r, o.apply(ctx, dir, s.from.files, r.Changes)
 }
 
-// Fork opens a second sandbox on the server, which goes on from this one's state as
-// [sandbox.Forker] says. It counts against the quota and has a lease of its own.
+// Fork opens a second sandbox on the server, which continues from this one's state as
+// [sandbox.Forker] describes. It counts against the quota and has its own lease.
 func (s *Sandbox) Fork(ctx context.Context) (sandbox.Sandbox, error) {
 	c := s.c.sibling()
 	var reply openReply
 	if err := s.ask(ctx, "PUT", "/forks/"+c.id, nil, &reply); err != nil {
-		if ctx.Err() != nil { // it may have been made all the same
+		if ctx.Err() != nil { // it may have been made nevertheless
 			s.c.work.Go(func() { _ = c.release() })
 		}
 		c.cancel()
@@ -133,8 +133,8 @@ func (s *Sandbox) Fork(ctx context.Context) (sandbox.Sandbox, error) {
 	return c.sandbox(reply, s.from), nil
 }
 
-// Adopt goes on from where a fork of this sandbox is, as [sandbox.Adopter] says. The
-// fork is closed by it.
+// Adopt takes over the state of a fork of this sandbox, as [sandbox.Adopter] describes, and closes
+// the fork.
 func (s *Sandbox) Adopt(ctx context.Context, fork sandbox.Sandbox) error {
 	f, ok := fork.(*Sandbox)
 	if !ok || f == s || f.c.base != s.c.base {
@@ -150,30 +150,30 @@ func (s *Sandbox) Adopt(ctx context.Context, fork sandbox.Sandbox) error {
 	return word("adopt", err)
 }
 
-// DryRun runs a command in a fork, which the server ends when it is dropped. It counts
-// against the quota as one.
+// DryRun runs a command in a fork, which the server ends when the trial is dropped. The fork counts
+// against the quota.
 func (s *Sandbox) DryRun(ctx context.Context, cmd sandbox.Cmd) (*sandbox.Trial, error) {
 	return sandbox.DryRunFork(ctx, s, cmd)
 }
 
-// Restore drops what was changed since a point.
+// Restore drops the changes since a point.
 func (s *Sandbox) Restore(ctx context.Context, to sandbox.Point) error {
-	s.restoring.Lock() // the server takes them in the order of their numbers
+	s.restoring.Lock() // the server accepts them in the order of their numbers
 	defer s.restoring.Unlock()
 	s.restored++
 	return word("restore "+s.Dir(), s.ask(ctx, "POST", fmt.Sprintf("/restore?to=%d&n=%d", to, s.restored), nil, nil))
 }
 
-// errNoGrant is why nothing can be approved: what a command may do beyond its
-// sandbox is for the server's operator to say, and the workspace is a snapshot.
+// errNoGrant is the reason why nothing can be approved: the server's operator decides what a
+// command may do beyond its sandbox, and the workspace is a snapshot.
 var errNoGrant = errors.New("its workspace is a snapshot's, which exists inside the sandbox only; export the changes and run the command on those")
 
-// Approve fails, as it does for every workspace that is a snapshot.
+// Approve fails, as for every workspace that is a snapshot.
 func (s *Sandbox) Approve(cmd sandbox.Cmd, _ sandbox.Terms) (sandbox.Approval, error) {
 	return sandbox.Approval{}, fmt.Errorf("sandbox: approve %q: %w", first(cmd.Args), errNoGrant)
 }
 
-// ExecApproved fails: no token is one of this sandbox's.
+// ExecApproved fails: no token belongs to this sandbox.
 func (s *Sandbox) ExecApproved(_ context.Context, _ string, cmd sandbox.Cmd) (*sandbox.Exit, error) {
 	err := sandbox.ErrClosed
 	if s.c.ctx.Err() == nil {
@@ -184,7 +184,7 @@ func (s *Sandbox) ExecApproved(_ context.Context, _ string, cmd sandbox.Cmd) (*s
 
 func first(args []string) string { return strings.Join(args[:min(1, len(args))], "") }
 
-// fetched is an output of the server's, for as long as it is being fetched.
+// fetched is an output on the server while it is being fetched.
 type fetched struct {
 	outputReply
 	c  *client
@@ -195,7 +195,7 @@ func (s *Sandbox) output(ctx context.Context, q outputRequest) (*fetched, error)
 	o := &fetched{c: s.c, id: newID()}
 	err := s.ask(ctx, "PUT", "/outputs/"+o.id, q, &o.outputReply)
 	if err != nil {
-		if ctx.Err() != nil { // it may have been made all the same
+		if ctx.Err() != nil { // it may have been made nevertheless
 			o.drop()
 		}
 		return nil, err
@@ -207,8 +207,8 @@ func (s *Sandbox) output(ctx context.Context, q outputRequest) (*fetched, error)
 	return o, nil
 }
 
-// check refuses what is not of the form that is relied on. Where the paths lead is
-// seen to by who writes them.
+// check rejects an answer without the required form. The code that writes the paths checks where
+// they lead.
 func (o *fetched) check() error {
 	for _, e := range o.Files {
 		if err := checkEntry(e); err != nil {
@@ -224,7 +224,7 @@ func (o *fetched) check() error {
 	return nil
 }
 
-// drop frees the server's room. If that is not heard, time does.
+// drop frees the server's space. If the request is lost, the output expires.
 func (o *fetched) drop() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

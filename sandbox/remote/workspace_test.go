@@ -20,7 +20,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// state is what a server keeps for its only tenant.
+// state returns what a server keeps for its only tenant.
 func (s *Server) state() (boxes, outs int, bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,8 +38,8 @@ func empty(t *testing.T, s *Server, part string) {
 	}
 }
 
-// A connection is cut after every number of bytes, coarsely, of the answers to a
-// change brought out, a fork and a restore. Each is done once and arrives whole.
+// TestWorkspaceCutAnywhere cuts a connection after different numbers of bytes, in coarse steps, of
+// the answers to an export, a fork and a restore. Each must be done once and arrive complete.
 func TestWorkspaceCutAnywhere(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -98,8 +98,8 @@ func TestWorkspaceCutAnywhere(t *testing.T) {
 	t.Logf("cut at %d places", cuts)
 }
 
-// A fork counts as a sandbox, and what is brought out counts as bytes until it was
-// fetched.
+// TestWorkspaceQuota checks that a fork counts as a sandbox, and that exported data counts as bytes
+// until it is fetched.
 func TestWorkspaceQuota(t *testing.T) {
 	s, url := newTestServer(t, func(c *Config) { c.Tenants[0].Quota = Quota{Sandboxes: 2, Bytes: 64 << 10} })
 	sb := openAt(t, Options{URL: url, Dir: workspace(t)})
@@ -128,7 +128,7 @@ func TestWorkspaceQuota(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for i := 0; ; i++ { // acknowledgements of the commands come a little later
+	for i := 0; ; i++ { // acknowledgements of the commands arrive a little later
 		_, outs, bytes := s.state()
 		if outs == 0 && bytes == before {
 			break
@@ -139,7 +139,7 @@ func TestWorkspaceQuota(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	empty(t, s, dirOuts)
-	for range maxOutputs { // that nobody drops
+	for range maxOutputs { // nobody drops these
 		if _, err := sb.output(t.Context(), outputRequest{Kind: outputDiff}); err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,8 @@ func TestWorkspaceQuota(t *testing.T) {
 	}
 }
 
-// What one tenant has open or has brought out is nothing to another.
+// TestWorkspaceOfAnother checks that a tenant has no access to another's open sandboxes and
+// exports.
 func TestWorkspaceOfAnother(t *testing.T) {
 	_, url := newTestServer(t, func(c *Config) { c.Tenants = append(c.Tenants, Tenant{Name: "b", Token: "another tenant's token"}) })
 	a := openAt(t, Options{URL: url, Dir: workspace(t)})
@@ -181,7 +182,7 @@ func TestWorkspaceOfAnother(t *testing.T) {
 	b.c.id = mine
 }
 
-// liar passes requests on to a server and changes answers about outputs.
+// liar forwards requests to a server and changes its answers about outputs.
 func liar(t *testing.T, s *Server, reply func(*outputReply), content func([]byte)) string {
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		made := r.Method == "PUT" && strings.Contains(r.URL.Path, "/outputs/")
@@ -213,8 +214,8 @@ func liar(t *testing.T, s *Server, reply func(*outputReply), content func([]byte
 	return h.URL
 }
 
-// A server that answers what no sandbox would say makes the client write nothing
-// outside of the directory, and no content that is not what was named.
+// TestServerThatLies checks that whatever a server answers, the client writes nothing outside the
+// directory, and no content other than the one that was named.
 func TestServerThatLies(t *testing.T) {
 	s, _ := newTestServer(t, nil)
 	none := func([]byte) {}
@@ -252,7 +253,8 @@ func TestServerThatLies(t *testing.T) {
 	}
 }
 
-// A link to the workspace's place on the server leads elsewhere here.
+// TestAbsoluteLinkIsRefused checks that a link to the workspace's path on the server is refused,
+// since it leads elsewhere here.
 func TestAbsoluteLinkIsRefused(t *testing.T) {
 	s, url := newTestServer(t, nil)
 	dir := workspace(t)
@@ -273,7 +275,8 @@ func TestAbsoluteLinkIsRefused(t *testing.T) {
 	}
 }
 
-// Neither forks whose request was given up nor trees of forks are left.
+// TestForksLeaveNothing checks that neither forks whose request was abandoned nor trees of forks
+// are left.
 func TestForksLeaveNothing(t *testing.T) {
 	s, url := newTestServer(t, func(c *Config) { c.TTL = time.Hour })
 	sb := openAt(t, Options{URL: url, Dir: workspace(t)})
@@ -282,7 +285,7 @@ func TestForksLeaveNothing(t *testing.T) {
 	if _, err := sb.Fork(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	c := sb.c.sibling() // asked for, and then the client is gone before the answer
+	c := sb.c.sibling() // requests a fork, and disappears before the answer
 	var reply openReply
 	if err := sb.ask(t.Context(), "PUT", "/forks/"+c.id, nil, &reply); err != nil {
 		t.Fatal(err)
@@ -294,7 +297,7 @@ func TestForksLeaveNothing(t *testing.T) {
 	s.mu.Lock()
 	sub := filepath.Join(s.boxes["a/"+sb.c.id].tree.dir, "sub")
 	s.mu.Unlock()
-	if err := os.Chmod(sub, 0o555); err != nil { // as of a read-only original
+	if err := os.Chmod(sub, 0o555); err != nil { // as in a read-only original
 		t.Error(err)
 	}
 	f := forked(t, sb)
@@ -310,8 +313,8 @@ func TestForksLeaveNothing(t *testing.T) {
 	empty(t, s, dirTrees)
 }
 
-// A restore whose answer was lost is not done again over what came after it, nor
-// does it fail for a command that runs by then.
+// TestRestoreIsDoneOnce checks that a restore whose answer was lost is neither repeated after later
+// changes, nor fails because a command runs by then.
 func TestRestoreIsDoneOnce(t *testing.T) {
 	_, url := newTestServer(t, nil)
 	sb := openAt(t, Options{URL: url, Dir: workspace(t)})
@@ -337,7 +340,7 @@ func TestRestoreIsDoneOnce(t *testing.T) {
 	}
 }
 
-// FuzzText makes sure that whatever bytes a name has are those that arrive.
+// FuzzText checks that the bytes of any name arrive unchanged.
 func FuzzText(f *testing.F) {
 	f.Add([]byte("plain"), []byte(`["AA=="]`))
 	f.Add([]byte("odd \xff\x00"), []byte(`[]`))

@@ -1,4 +1,4 @@
-// Package fleettest has the conformance suite that every fleet.Engine passes.
+// Package fleettest contains the conformance suite that every fleet.Engine must pass.
 package fleettest
 
 import (
@@ -8,20 +8,18 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/fleet"
 )
 
-// AckWait and Presence are the times that the engines under test must be
-// configured with.
+// AckWait and Presence are the times to configure in the engines under test.
 const (
 	AckWait  = 2 * time.Second
 	Presence = 2 * time.Second
 )
 
-// Pair opens an empty fleet and two independent engines of it, as two machines
-// would have. An engine of one process returns itself twice. What it opens it
-// closes with the test.
+// Pair opens an empty fleet and returns two independent engines of it, as on two machines. For an
+// engine of one process it returns the same engine twice. It closes what it opened when the test
+// ends.
 type Pair func(t testing.TB) (a, b fleet.Engine)
 
-// Engine runs the suite. It waits for times to pass, but never fails because
-// one passed late.
+// Engine runs the suite. It waits for periods to pass, but never fails because one took too long.
 func Engine(t *testing.T, open Pair) {
 	for name, test := range map[string]func(*testing.T, fleet.Engine, fleet.Engine){
 		"queue/done once":            doneOnce,
@@ -54,7 +52,7 @@ func Engine(t *testing.T, open Pair) {
 	}
 }
 
-// Job is a job with a command that any host could run.
+// Job returns a job with a command that any host can run.
 func Job(id, class string) *fleet.Job {
 	return &fleet.Job{ID: id, Class: class, Tenant: "t", Command: fleet.Command{Args: []string{"true"}}}
 }

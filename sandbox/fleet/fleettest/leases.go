@@ -48,7 +48,7 @@ func leaseHeld(t *testing.T, a, b fleet.Engine) {
 	if next.Epoch <= other.Epoch {
 		t.Errorf("epoch %d after %d", next.Epoch, other.Epoch)
 	}
-	must(t, a.Release(t.Context(), l)) // an old holder's must not end the new
+	must(t, a.Release(t.Context(), l)) // a release by the old holder must not end the new lease
 	if cur, err := a.Current(t.Context(), "k"); err != nil || cur.Epoch != next.Epoch {
 		t.Errorf("Current is %+v, %v after a stale Release", cur, err)
 	}

@@ -61,7 +61,7 @@ func doneOnce(t *testing.T, a, b fleet.Engine) {
 		t.Fatalf("delivered %+v, attempt %d", d.Job, d.Attempt)
 	}
 	must(t, d.Done(t.Context()))
-	must(t, d.Done(t.Context())) // answering twice is harmless
+	must(t, d.Done(t.Context())) // a second answer is harmless
 	none(t, a, "c", AckWait+time.Second)
 }
 
@@ -75,7 +75,7 @@ func duplicate(t *testing.T, a, b fleet.Engine) {
 		t.Fatalf("second Submit while running: %v, want ErrDuplicate", err)
 	}
 	must(t, d.Done(t.Context()))
-	// Once done the queue knows nothing of it; the result tells the host.
+	// Once done, the job is unknown to the queue; its result shows that it was run.
 	submit(t, a, Job("j1", "c"))
 	must(t, pull(t, a, "c").Done(t.Context()))
 }
@@ -158,7 +158,7 @@ func waits(t *testing.T, a, b fleet.Engine) {
 	must(t, pull(t, a, "c").Done(t.Context()))
 }
 
-// lateAnswer is a host that was stopped: another does its job, then it answers.
+// lateAnswer plays a host that was stopped: another host does its job, and then it answers.
 func lateAnswer(t *testing.T, a, b fleet.Engine) {
 	submit(t, a, Job("j1", "c"))
 	late := pull(t, a, "c")
@@ -167,7 +167,7 @@ func lateAnswer(t *testing.T, a, b fleet.Engine) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	_ = late.Extend(ctx)
-	_ = late.Done(ctx) // may fail, must not matter
+	_ = late.Done(ctx) // may fail, but must have no effect
 	none(t, a, "c", AckWait+time.Second)
 }
 

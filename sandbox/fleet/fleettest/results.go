@@ -13,7 +13,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/fleet"
 )
 
-// Result is a result of a command that printed text.
+// Result returns the result of a command that printed text.
 func Result(job, host, text string) *fleet.Result {
 	return &fleet.Result{Job: job, Host: host, Attempt: 1, Exit: &sandbox.Exit{Code: 3, TimedOut: true, Wall: time.Second,
 		Stdout:    sandbox.Output{Head: []byte(text), Total: int64(len(text))},
@@ -33,7 +33,7 @@ func firstCounts(t *testing.T, a, b fleet.Engine) {
 	}
 	put(a, Result("j1", "h1", "one"), true)
 	put(b, Result("j1", "h2", "two"), false)
-	put(a, Result("j1", "h1", "one"), true) // a try whose answer was lost
+	put(a, Result("j1", "h1", "one"), true) // a repeated attempt after the answer was lost
 	again := Result("j1", "h1", "one")
 	again.Attempt = 2
 	put(a, again, false)
@@ -104,7 +104,7 @@ func watchResults(t *testing.T, a, b fleet.Engine) {
 			t.Errorf("%s was told %d times", job, n)
 		}
 	}
-	// One job only, that is yet to come.
+	// Watch one job whose result comes later.
 	go func() { time.Sleep(50 * time.Millisecond); put(jobs + 1); put(jobs) }()
 	for r, err := range b.WatchResults(ctx, fmt.Sprintf("j%d", jobs)) {
 		must(t, err)

@@ -13,30 +13,29 @@ import (
 	"time"
 )
 
-// Firecracker is what a Firecracker machine consists of. Paths are as the
-// Firecracker process sees them, but for APISocket.
+// Firecracker describes a Firecracker machine. Paths are as the Firecracker process sees them,
+// except APISocket.
 type Firecracker struct {
-	APISocket  string // of the process, as this program sees it
+	APISocket  string // of the process, as seen by this program
 	Kernel     string
 	KernelArgs string
 	RootFS     string // a disk image
-	ReadOnly   bool   // the disk is not written
+	ReadOnly   bool   // make the disk read-only
 	VCPUs      int
 	MemoryMiB  int
-	// VsockPath is the Unix socket at which the process offers the guest's vsock;
-	// Port is where the agent listens in the guest.
+	// VsockPath is the Unix socket at which the process offers the guest's vsock; Port is the port
+	// at which the agent listens in the guest.
 	VsockPath string
 	Port      uint32
 	CID       uint32 // of the guest; at least 3
-	// SnapshotPath and MemoryPath resume a saved machine in place of booting one.
+	// SnapshotPath and MemoryPath resume a saved machine instead of booting one.
 	SnapshotPath, MemoryPath string
-	// Stopped is called by Stop after the guest was asked to end, to end the
-	// process.
+	// Stopped is called by Stop after the guest was asked to end; it must end the process.
 	Stopped func(ctx context.Context) error
 }
 
-// NewFirecracker is the machine of a Firecracker process that listens on its API
-// socket and was not configured yet.
+// NewFirecracker returns the machine of a Firecracker process that listens on its API socket and is
+// not configured yet.
 func NewFirecracker(cfg Firecracker) (Machine, error) {
 	if cfg.APISocket == "" || cfg.VsockPath == "" || cfg.Port == 0 || cfg.CID < 3 {
 		return nil, fmt.Errorf("microvm: make Firecracker machine: APISocket, VsockPath, Port and CID (3 or more) are required")
@@ -61,7 +60,7 @@ type firecracker struct {
 
 type object = map[string]any
 
-// put sends one request of the API.
+// put sends one request to the API.
 func (f *firecracker) put(ctx context.Context, method, path string, body object) error {
 	b, err := json.Marshal(body)
 	if err != nil {
@@ -89,8 +88,7 @@ func (f *firecracker) put(ctx context.Context, method, path string, body object)
 	return nil
 }
 
-// Start implements Machine: it describes the machine and boots it, or loads a
-// saved one.
+// Start implements Machine: it configures the machine and boots it, or loads a saved one.
 func (f *firecracker) Start(ctx context.Context) error {
 	c := f.cfg
 	if c.SnapshotPath != "" {
@@ -114,8 +112,8 @@ func (f *firecracker) Start(ctx context.Context) error {
 	return nil
 }
 
-// Dial implements Machine. Firecracker's side of a vsock is a Unix socket on
-// which a line names the guest's port, and a line answers.
+// Dial implements Machine. Firecracker exposes a vsock as a Unix socket: the client sends a line
+// with the guest's port, and receives a line in answer.
 func (f *firecracker) Dial(ctx context.Context) (net.Conn, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", f.cfg.VsockPath)
@@ -128,7 +126,7 @@ func (f *firecracker) Dial(ctx context.Context) (net.Conn, error) {
 		conn.Close()
 		return nil, err
 	}
-	// The line is short, and what follows belongs to the agent: read no further.
+	// The line is short, and the following bytes belong to the agent: read no further.
 	r := bufio.NewReaderSize(oneByte{conn}, 64)
 	line, err := r.ReadSlice('\n')
 	if err != nil || !strings.HasPrefix(string(line), "OK ") {
@@ -138,7 +136,7 @@ func (f *firecracker) Dial(ctx context.Context) (net.Conn, error) {
 	return conn, nil
 }
 
-// oneByte reads byte by byte, so that a buffer before it holds nothing back.
+// oneByte reads byte by byte, so that a buffered reader over it reads nothing ahead.
 type oneByte struct{ r io.Reader }
 
 func (o oneByte) Read(p []byte) (int, error) {
@@ -150,8 +148,7 @@ func (o oneByte) Read(p []byte) (int, error) {
 
 // Stop implements Machine.
 func (f *firecracker) Stop(ctx context.Context) error {
-	// A guest that is asked to reboot ends its process; one that does not listen
-	// is ended by Stopped.
+	// A guest that is asked to reboot ends its process; if it ignores that, Stopped ends it.
 	err := f.put(ctx, "PUT", "/actions", object{"action_type": "SendCtrlAltDel"})
 	if f.cfg.Stopped != nil {
 		return f.cfg.Stopped(ctx)

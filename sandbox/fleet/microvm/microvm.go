@@ -1,11 +1,10 @@
-// Package microvm runs a fleet's commands in virtual machines: it speaks to the
-// API socket of a Firecracker process, or to the QMP socket of a QEMU process,
-// and to an agent in the guest ([ServeGuest]).
+// Package microvm runs a fleet's commands in virtual machines: it talks to the API socket of a
+// Firecracker process, or to the QMP socket of a QEMU process, and to an agent in the guest
+// ([ServeGuest]).
 //
-// What is tested is the protocols, against servers on real sockets that check
-// every message, with the agent running real commands outside of any machine.
-// No guest was booted in the project's tests: kernel, root file system and the
-// start of the VMM's process are the host's to bring (Config.Launch).
+// The tests cover the protocols, against servers on real sockets that check every message, with the
+// agent running real commands outside of any machine. The project's tests boot no guest: the host
+// must provide kernel, root file system and the start of the VMM's process (Config.Launch).
 package microvm
 
 import (
@@ -19,7 +18,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/fleet"
 )
 
-// Machine is a virtual machine whose VMM runs already.
+// Machine is a virtual machine whose VMM is already running.
 type Machine interface {
 	// Start boots or resumes the guest.
 	Start(ctx context.Context) error
@@ -29,14 +28,14 @@ type Machine interface {
 	Stop(ctx context.Context) error
 }
 
-// Config says how machines come to be.
+// Config configures how machines are made.
 type Config struct {
-	// Launch starts a VMM process for a box and returns its machine, such as one
-	// of NewFirecracker or NewQEMU.
+	// Launch starts a VMM process for a box and returns its machine, for example from
+	// NewFirecracker or NewQEMU.
 	Launch func(ctx context.Context, spec fleet.Spec) (Machine, error)
 }
 
-// New makes a back end for a host: a box is a machine of its own.
+// New makes a back end for a host: each box is a separate machine.
 func New(cfg Config) (fleet.Backend, error) {
 	if cfg.Launch == nil {
 		return nil, errors.New("microvm: make back end: Config.Launch is required")
@@ -69,11 +68,11 @@ func (b *box) Exec(ctx context.Context, cmd sandbox.Cmd) (*sandbox.Exit, error) 
 	if err != nil {
 		return nil, fmt.Errorf("microvm: run command: %w", err)
 	}
-	exit.Isolation = b.Isolation() // the guest's own word counts for nothing
+	exit.Isolation = b.Isolation() // do not trust the guest's own report
 	return exit, nil
 }
 
-// Isolation says that the wall is the machine's.
+// Isolation reports that the machine provides the isolation.
 func (b *box) Isolation() sandbox.Isolation {
 	iso := sandbox.Isolation{Tier: sandbox.TierNamespaces, Missing: []string{"the walls are those of the machine as it was launched; they were not observed from inside"}}
 	for _, w := range []string{sandbox.WallFilesystem, sandbox.WallProcesses, sandbox.WallIPC, sandbox.WallIdentity, sandbox.WallPrivileges, sandbox.WallSyscalls} {

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// socket is a Unix socket that ends with the test. Its path is short.
+// socket makes a Unix socket with a short path that is closed when the test ends.
 func socket(t *testing.T) (string, net.Listener) {
 	dir, err := os.MkdirTemp("", "vm")
 	if err != nil {
@@ -42,7 +42,7 @@ func socket(t *testing.T) (string, net.Listener) {
 	return path, l
 }
 
-// guest runs the agent over commands that really run, outside of any machine.
+// guest runs the agent with commands that really run, outside of any machine.
 func guest(t *testing.T, l net.Listener) {
 	sb, err := sandbox.Local(t.Context(), sandbox.Config{Dir: t.TempDir(), Floor: sandbox.TierNone, Ceiling: sandbox.TierNone, ScratchDir: os.TempDir()})
 	if err != nil {
@@ -74,14 +74,14 @@ func vsock(t *testing.T, port uint32, agent string) string {
 				r := bufio.NewReader(conn)
 				line, _ := r.ReadString('\n')
 				if line != fmt.Sprintf("CONNECT %d\n", port) {
-					return // as a port nobody listens at
+					return // like a port that nobody listens on
 				}
 				in, err := net.Dial("unix", agent)
 				if err != nil {
 					return
 				}
 				defer in.Close()
-				// The answer and the first bytes of the agent may come in one piece.
+				// The answer and the agent's first bytes may arrive in one piece.
 				fmt.Fprint(conn, "OK 1073741824\n")
 				go func() { _, _ = r.WriteTo(in); in.(*net.UnixConn).CloseWrite() }()
 				_, _ = bufio.NewReader(in).WriteTo(conn)
@@ -91,7 +91,7 @@ func vsock(t *testing.T, port uint32, agent string) string {
 	return path
 }
 
-// commands checks a box whose commands really run.
+// commands tests a box whose commands really run.
 func commands(t *testing.T, b fleet.Box) {
 	t.Helper()
 	cmd := sandbox.Cmd{Args: []string{"sh", "-c", "cat; echo $A; exit 3"}, Env: []string{"A=b"}, Stdin: strings.NewReader("in ")}
@@ -255,7 +255,7 @@ func TestQEMU(t *testing.T) {
 	}
 }
 
-// FuzzQMP gives what a QMP socket may say to its reader.
+// FuzzQMP passes arbitrary input of a QMP socket to its reader.
 func FuzzQMP(f *testing.F) {
 	for _, s := range []string{"", "{}\n", "{\"QMP\": {}}\n{\"return\": {}, \"id\": 1}\n{\"return\": {}, \"id\": 2}\n", "{\"QMP\":{}}\n{\"error\":{\"class\":\"a\"},\"id\":1}\n", "[1]\n", "\n\n"} {
 		f.Add([]byte(s))

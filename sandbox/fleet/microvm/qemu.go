@@ -13,13 +13,12 @@ import (
 // QEMU is a QEMU process that was started with -S and -qmp unix:PATH,server.
 type QEMU struct {
 	QMPSocket string
-	// Agent connects to the agent in the guest: over vsock, or a virtio-serial
-	// port that QEMU offers as a Unix socket.
+	// Agent connects to the agent in the guest: over vsock, or over a virtio-serial port that QEMU
+	// offers as a Unix socket.
 	Agent func(ctx context.Context) (net.Conn, error)
 }
 
-// NewQEMU is the machine of a QEMU process that waits for its guest to be
-// started.
+// NewQEMU returns the machine of a QEMU process that waits for its guest to be started.
 func NewQEMU(cfg QEMU) (Machine, error) {
 	if cfg.QMPSocket == "" || cfg.Agent == nil {
 		return nil, errors.New("microvm: make QEMU machine: QMPSocket and Agent are required")
@@ -66,7 +65,7 @@ func (q *qemu) Start(ctx context.Context) error {
 // Dial implements Machine.
 func (q *qemu) Dial(ctx context.Context) (net.Conn, error) { return q.cfg.Agent(ctx) }
 
-// Stop implements Machine: it makes the process end.
+// Stop implements Machine: it ends the process.
 func (q *qemu) Stop(ctx context.Context) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -79,17 +78,17 @@ func (q *qemu) Stop(ctx context.Context) error {
 	return err
 }
 
-// qmp is a connection of the QEMU machine protocol: one JSON object a line.
+// qmp is a connection of the QEMU machine protocol: one JSON object per line.
 type qmp struct {
 	conn net.Conn
 	in   *bufio.Scanner
 	next int
 }
 
-// maxLine bounds what QEMU may say in one line.
+// maxLine bounds a line from QEMU.
 const maxLine = 1 << 20
 
-// newQMP reads the greeting and ends the negotiation.
+// newQMP reads the greeting and completes the negotiation.
 func newQMP(ctx context.Context, conn net.Conn) (*qmp, error) {
 	q := &qmp{conn: conn, in: bufio.NewScanner(conn)}
 	q.in.Buffer(make([]byte, 0, 4096), maxLine)
@@ -105,7 +104,7 @@ func newQMP(ctx context.Context, conn net.Conn) (*qmp, error) {
 	return q, err
 }
 
-// qmpMessage is anything QEMU says: a greeting, an answer or an event.
+// qmpMessage is any message of QEMU: a greeting, an answer or an event.
 type qmpMessage struct {
 	Greeting *json.RawMessage `json:"QMP"`
 	Event    string           `json:"event"`
@@ -128,8 +127,8 @@ func (q *qmp) read() (*qmpMessage, error) {
 	return &m, nil
 }
 
-// execute runs a command without arguments and returns its answer; events that
-// come in between are passed over.
+// execute runs a command without arguments and returns its answer; it skips events that arrive in
+// between.
 func (q *qmp) execute(ctx context.Context, command string) (json.RawMessage, error) {
 	defer context.AfterFunc(ctx, func() { q.conn.Close() })()
 	q.next++

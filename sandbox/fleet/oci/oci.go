@@ -1,10 +1,9 @@
-// Package oci runs a fleet's commands in containers of an installed OCI runtime:
-// runsc (gVisor) for a kernel of its own in user space, or crun, runc and others.
+// Package oci runs a fleet's commands in containers of an installed OCI runtime: runsc (gVisor),
+// which has its own kernel in user space, or crun, runc and others.
 //
-// A box is a workspace, copied from a directory; every command in it is a
-// container of its own, without network, without capabilities, under an
-// unprivileged user, that sees the system's directories read-only. Processes
-// that a command leaves behind end with it.
+// A box is a workspace, copied from a directory. Every command in it runs in a new container,
+// without network, without capabilities, under an unprivileged user, and sees the system's
+// directories read-only. Processes that a command leaves behind end with it.
 package oci
 
 import (
@@ -26,22 +25,20 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/fleet/internal/headtail"
 )
 
-// Config says which runtime to drive and how.
+// Config configures the runtime and its use.
 type Config struct {
 	// Runtime is the program, such as "runsc"; it is looked up in PATH.
 	Runtime string
-	// Flags come before the runtime's command, such as "--platform=systrap".
+	// Flags precede the runtime's command, such as "--platform=systrap".
 	Flags []string
-	// Snapshots are the directories that workspaces are copied from, by name. The
-	// empty name is an empty workspace unless it is here.
+	// Snapshots lists the directories that workspaces are copied from, by name. The empty name
+	// means an empty workspace unless it is listed.
 	Snapshots map[string]string
-	// Scratch is where workspaces and the runtime's state are kept; empty means
-	// os.TempDir().
+	// Scratch is the directory for workspaces and the runtime's state; empty means os.TempDir().
 	Scratch string
-	// UID and GID are whom commands run as; zero means 65534.
+	// UID and GID are the user and group that commands run as; zero means 65534.
 	UID, GID int
-	// Memory in bytes and Processes bound each command, through cgroups; zero
-	// means no limit.
+	// Memory (in bytes) and Processes limit each command, by cgroups; zero means no limit.
 	Memory, Processes int64
 }
 
@@ -64,12 +61,12 @@ func New(cfg Config) (fleet.Backend, error) {
 	return fleet.BackendFunc(func(_ context.Context, s fleet.Spec) (fleet.Box, error) { return open(cfg, s) }), nil
 }
 
-// box is a workspace and what its containers are made of.
+// box is a workspace and the basis of its containers.
 type box struct {
 	cfg    Config
-	dir    string // holds everything of the box
+	dir    string // contains everything of the box
 	bundle bundle
-	ctx    context.Context // ends with the box
+	ctx    context.Context // ends when the box is closed
 	end    context.CancelFunc
 	mu     sync.Mutex
 	over   bool
@@ -112,10 +109,10 @@ func open(cfg Config, s fleet.Spec) (_ fleet.Box, err error) {
 	return b, err
 }
 
-// Dir is the workspace as commands see it.
+// Dir returns the workspace's path as commands see it.
 func (b *box) Dir() string { return workspace }
 
-// Isolation reports what the runtime was told to enforce.
+// Isolation reports what the runtime was configured to enforce.
 func (b *box) Isolation() sandbox.Isolation {
 	name := filepath.Base(b.cfg.Runtime)
 	iso := sandbox.Isolation{Tier: sandbox.TierNamespaces, Missing: []string{"the walls are as asked of " + name + ", they were not observed from inside"}}
@@ -130,7 +127,7 @@ func (b *box) Isolation() sandbox.Isolation {
 	return iso
 }
 
-// Exec runs a command in a container of its own.
+// Exec runs a command in a new container.
 func (b *box) Exec(ctx context.Context, cmd sandbox.Cmd) (*sandbox.Exit, error) {
 	c, err := fleet.CommandOf(cmd)
 	if err != nil {
@@ -167,7 +164,7 @@ func (b *box) write(dir string, c *fleet.Command) error {
 	return os.WriteFile(filepath.Join(dir, "config.json"), config, 0o600)
 }
 
-// command is a call of the runtime.
+// command returns a call of the runtime.
 func (b *box) command(ctx context.Context, args ...string) *exec.Cmd {
 	all := append([]string{"--root", filepath.Join(b.dir, "state")}, b.cfg.Flags...)
 	return exec.CommandContext(ctx, b.cfg.Runtime, append(all, args...)...)
@@ -187,20 +184,20 @@ func (b *box) run(ctx context.Context, id, dir string, c *fleet.Command) (*sandb
 	if c.MergeStderr {
 		cmd.Stderr = out
 	}
-	cmd.Cancel = func() error { // the container's first process, and with it all
+	cmd.Cancel = func() error { // kills the container's init process, and with it all others
 		_ = b.command(context.WithoutCancel(ctx), "kill", id, "KILL").Run()
 		return nil
 	}
 	cmd.WaitDelay = 10 * time.Second
 	began := time.Now()
 	err := cmd.Run()
-	_ = b.command(context.WithoutCancel(ctx), "delete", "--force", id).Run() // it is gone unless the runtime was killed
+	_ = b.command(context.WithoutCancel(ctx), "delete", "--force", id).Run() // needed only if the runtime was killed
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) && ctx.Err() == nil {
 		return nil, fmt.Errorf("oci: run command: %w", err)
 	}
 	e := &sandbox.Exit{Code: cmd.ProcessState.ExitCode(), Stdout: out.Output(), Stderr: errs.Output(), Wall: time.Since(began), Isolation: b.Isolation()}
-	if e.Code < 0 || e.Code > 128 { // as runtimes and shells report signals
+	if e.Code < 0 || e.Code > 128 { // how runtimes and shells report signals
 		e.Signal = syscall.Signal(max(0, e.Code-128))
 	}
 	switch {
@@ -213,7 +210,7 @@ func (b *box) run(ctx context.Context, id, dir string, c *fleet.Command) (*sandb
 	return e, nil
 }
 
-// Close kills what runs and removes the box.
+// Close kills running commands and removes the box.
 func (b *box) Close() error {
 	b.mu.Lock()
 	b.over = true

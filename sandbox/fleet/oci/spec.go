@@ -8,7 +8,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/fleet"
 )
 
-// The part of the OCI runtime specification's config.json that is used here.
+// spec is the part of the OCI runtime specification's config.json that is used here.
 type spec struct {
 	Version  string  `json:"ociVersion"`
 	Process  process `json:"process"`
@@ -72,19 +72,19 @@ type limit struct {
 	Limit int64 `json:"limit"`
 }
 
-// workspace is where commands find their files.
+// workspace is the path of the workspace in a container.
 const workspace = "/workspace"
 
-// bundle is what a container is made of, beside the command.
+// bundle describes a container, except for the command.
 type bundle struct {
 	rootfs, dir string   // host paths of the empty root and of the workspace
-	system      []string // host directories shown read-only at the same path
+	system      []string // host directories visible read-only at the same path
 	uid, gid    int
 	memory      int64
 	pids        int64
 }
 
-// config is the config.json of one command.
+// config returns the config.json of one command.
 func (b *bundle) config(c *fleet.Command) *spec {
 	none := map[string][]string{}
 	for _, set := range []string{"bounding", "effective", "permitted", "inheritable", "ambient"} {
@@ -92,7 +92,7 @@ func (b *bundle) config(c *fleet.Command) *spec {
 	}
 	cwd := workspace
 	if c.Dir != "" {
-		// Joined to the root first, so that .. cannot leave the workspace.
+		// Join to the root first, so that .. cannot leave the workspace.
 		cwd = filepath.Join(workspace, filepath.Join("/", c.Dir))
 	}
 	s := &spec{
@@ -132,9 +132,8 @@ func (b *bundle) config(c *fleet.Command) *spec {
 	return s
 }
 
-// makeRoot fills an empty directory with the places that mounts go to, and the
-// links that this system has in place of directories, such as /bin. It returns
-// the directories to show.
+// makeRoot fills an empty directory with the mount points, and with the links that this system has
+// instead of directories, such as /bin. It returns the directories to mount.
 func makeRoot(dir string) (system []string, err error) {
 	for _, d := range []string{"proc", "dev", "tmp", "workspace", "etc"} {
 		if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// serve lets in those who wait, while there are places.
+// serve admits waiting requests while there are places.
 func (w *world) serve(h *host) {
 	for h.busy < w.cfg.Places && !h.dead {
 		q, ok := h.wait.Pop()
@@ -25,7 +25,7 @@ func (w *world) serve(h *host) {
 	}
 }
 
-// fetch is the time until the host has a snapshot.
+// fetch returns the time until the host has a snapshot.
 func (w *world) fetch(h *host, snapshot int) time.Duration {
 	_, have := h.snapshots[snapshot]
 	h.snapshots[snapshot] = w.now
@@ -45,8 +45,8 @@ func (w *world) fetch(h *host, snapshot int) time.Duration {
 	return w.cfg.Measured.Fetch.Draw(w.r)
 }
 
-// open is the time until a sandbox is there: one that the same tenant used, a
-// ready one, or a new one, in this order.
+// open returns the time until a sandbox is open. It uses a sandbox that the same tenant used, or
+// else a ready one, or else a new one.
 func (w *world) open(h *host, q *request) time.Duration {
 	m := &w.cfg.Measured
 	if i := slices.IndexFunc(h.idle, func(b *box) bool { return b.tenant == q.tenant }); i >= 0 {
@@ -54,7 +54,7 @@ func (w *world) open(h *host, q *request) time.Duration {
 		h.idle = slices.Delete(h.idle, i, i+1)
 		q.box.uses++
 		w.report.recycled++
-		return m.Lease.Draw(w.r) // it was made ready when it came back
+		return m.Lease.Draw(w.r) // it was prepared when it was returned
 	}
 	q.box = &box{tenant: q.tenant, uses: 1}
 	if h.spares > 0 {
@@ -67,14 +67,14 @@ func (w *world) open(h *host, q *request) time.Duration {
 	return m.Create.Draw(w.r)
 }
 
-// opened is the moment a client gets its sandbox.
+// opened handles the moment at which a client gets its sandbox.
 func (w *world) opened(h *host, q *request, try int) {
 	w.report.wait(q.tenant, w.now-q.asked)
 	hold := w.cfg.Measured.Hold.Draw(w.r)
-	if w.r.Float64() < w.cfg.Dying { // nobody gives it back
+	if w.r.Float64() < w.cfg.Dying { // nobody returns it
 		w.report.expired++
 		hold = time.Duration(float64(hold)*w.r.Float64()) + w.cfg.TTL
-		q.box.uses = w.cfg.MaxUses // and what was left in it is in doubt
+		q.box.uses = w.cfg.MaxUses // and its content cannot be trusted
 	}
 	w.after(hold, func() {
 		if q.tries == try {
@@ -83,7 +83,7 @@ func (w *world) opened(h *host, q *request, try int) {
 	})
 }
 
-// over gives a sandbox back. Its place is free when it is clean or gone.
+// over returns a sandbox. Its place becomes free when the sandbox is clean or gone.
 func (w *world) over(h *host, q *request) {
 	w.done++
 	delete(h.serving, q)
@@ -100,8 +100,8 @@ func (w *world) over(h *host, q *request) {
 	})
 }
 
-// die takes a host and all it holds away. Its clients notice after a while and
-// ask anew; they have waited since they asked first.
+// die removes a host with everything it holds. Its clients notice after a while and request again;
+// their wait counts from the first request.
 func (w *world) die(h *host) {
 	h.dead = true
 	var lost []*request

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// Distribution is measured durations: its values are equally likely quantiles
-// in rising order, the first the least and the last the greatest seen.
+// Distribution holds measured durations as equally likely quantiles in rising order; the first is
+// the minimum and the last the maximum measured.
 type Distribution []time.Duration
 
-// Draw is a random duration of the distribution, between two neighbouring
-// quantiles in a straight line.
+// Draw returns a random duration of the distribution, interpolated linearly between two
+// neighbouring quantiles.
 func (d Distribution) Draw(r *rand.Rand) time.Duration {
 	if len(d) < 2 {
 		if len(d) == 1 {
@@ -39,13 +39,13 @@ func (d Distribution) validate(what string) error {
 	return nil
 }
 
-// Measured is how long the parts of a lease take on one host.
+// Measured holds the durations of the parts of a lease on one host.
 type Measured struct {
-	Create  Distribution // a sandbox from nothing
-	Lease   Distribution // a ready one, from the request to its use
-	Recycle Distribution // a used one, made ready for the same tenant
-	Fetch   Distribution // a snapshot that the host does not have
-	Hold    Distribution // what a client does with it, until it gives it back
+	Create  Distribution // making a new sandbox
+	Lease   Distribution // leasing a ready one, from the request to its use
+	Recycle Distribution // preparing a used one for the same tenant
+	Fetch   Distribution // fetching a snapshot that the host does not have
+	Hold    Distribution // use by the client, until it returns the sandbox
 }
 
 func (m *Measured) validate() error {
@@ -56,8 +56,7 @@ func (m *Measured) validate() error {
 //go:embed measured.json
 var measuredJSON []byte
 
-// Default is what was measured with real sandboxes: see measured.json for where
-// and how.
+// Default returns durations measured with real sandboxes; measured.json says where and how.
 func Default() (Measured, error) {
 	var file struct {
 		Note     string

@@ -7,31 +7,31 @@ import (
 	"time"
 )
 
-// Report is how a fleet served.
+// Report describes how a fleet performed.
 type Report struct {
 	Leases     int
-	Took       time.Duration // simulated time until the last was given back
+	Took       time.Duration // simulated time until the last sandbox was returned
 	P50, P99   time.Duration // from the request to the sandbox
 	Worst      time.Duration
-	Recycled   float64 // the part of openings served by a sandbox of the same tenant
-	Warm, Cold float64 // the part served by a ready one, and by a new one
-	Fetched    int     // snapshots that had to be brought to a host
+	Recycled   float64 // fraction of requests served by a sandbox of the same tenant
+	Warm, Cold float64 // fraction served by a ready sandbox, and by a new one
+	Fetched    int     // number of times a snapshot was fetched to a host
 	Expired    int     // leases whose client died
-	Moved      int     // leases that were begun again because their host died
-	// Fairness is Jain's index of the tenants' median waits, each taken with the
-	// median of all: 1 means that all waited alike, 1 divided by their number that
-	// one alone was served.
+	Moved      int     // leases that were restarted because their host died
+	// Fairness is Jain's index of the tenants' median waits, each added to the overall median: 1
+	// means that all waited equally long, 1 divided by the number of tenants that only one was
+	// served.
 	Fairness float64
 	Tenants  []TenantReport
 }
 
-// TenantReport is how a fleet served one tenant.
+// TenantReport describes how a fleet served one tenant.
 type TenantReport struct {
 	Leases   int
 	P50, P99 time.Duration
 }
 
-// String is the report for people.
+// String returns the report for people.
 func (r *Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d leases in %v: wait p50 %v, p99 %v, worst %v\n", r.Leases, r.Took.Round(time.Millisecond), us(r.P50), us(r.P99), us(r.Worst))

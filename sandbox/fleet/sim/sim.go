@@ -1,10 +1,8 @@
-// Package sim tells how a fleet of given size would serve a given load, without
-// one: the placement and the order of waiting are the code that clients and
-// hosts run; time is simulated, and durations are drawn from measured ones. The
-// same Config gives the same Report, to the bit.
+// Package sim simulates how a fleet of a given size would serve a given load. Placement and
+// queueing use the code that clients and hosts run; time is simulated, and durations are drawn from
+// measured ones. The same Config gives exactly the same Report.
 //
-// What it does not model: hosts whose speed depends on their load, the time of
-// the network, and engines that fail.
+// It does not model hosts whose speed depends on their load, network delays, or engines that fail.
 package sim
 
 import (
@@ -18,23 +16,23 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/fleet/internal/fair"
 )
 
-// Config is a fleet and its load. Zero values of the optional fields are 0.
+// Config describes a fleet and its load. The zero value of an optional field is 0.
 type Config struct {
 	Seed      uint64
-	Leases    int           // how many are asked for, required
+	Leases    int           // number of leases requested, required
 	Hosts     int           // required
 	Places    int           // of each host, required
-	Spares    int           // sandboxes that each host keeps ready
-	Tenants   []int         // the share of the requests of each tenant, required
-	Snapshots int           // requests name one of so many, the first ones more often; at least 1
-	Cache     int           // snapshots a host keeps; 0 is all it ever had
-	MaxUses   int           // leases that a sandbox serves before it is destroyed; at most 1 is no recycling
-	Rate      float64       // requests in a second, required
-	Heartbeat time.Duration // how old what clients know of hosts may be
+	Spares    int           // ready sandboxes kept by each host
+	Tenants   []int         // each tenant's share of the requests, required
+	Snapshots int           // number of snapshots that requests name, the first ones more often; at least 1
+	Cache     int           // snapshots that a host keeps; 0 means all it ever had
+	MaxUses   int           // leases that a sandbox serves before it is destroyed; at most 1 means no recycling
+	Rate      float64       // requests per second, required
+	Heartbeat time.Duration // how outdated the clients' view of the hosts may be
 	TTL       time.Duration // how long a lease outlives its client
-	Dying     float64       // the part of clients that die while they hold a lease
-	HostsDie  int           // hosts that die, one after another, evenly over the run
-	Presence  time.Duration // how long a dead host is not noticed
+	Dying     float64       // fraction of clients that die while they hold a lease
+	HostsDie  int           // number of hosts that die, one after another, evenly over the run
+	Presence  time.Duration // time until a dead host is noticed
 	Measured  Measured
 }
 
@@ -53,13 +51,13 @@ func (c *Config) validate() error {
 	return c.Measured.validate()
 }
 
-// request is one lease, from when it is asked for.
+// request is one lease, from the time of its request.
 type request struct {
 	tenant, snapshot int
 	asked            time.Duration
 	host             *host
 	box              *box
-	tries            int // grows when its host dies, so that old events are told apart
+	tries            int // increases when its host dies, to ignore earlier events
 }
 
 // box is a used sandbox.
@@ -73,7 +71,7 @@ type host struct {
 	idle      []*box // used and ready for the same tenant
 	wait      fair.Queue[*request]
 	serving   map[*request]bool
-	snapshots map[int]time.Duration // when last used
+	snapshots map[int]time.Duration // by time of last use
 }
 
 // event is something that happens at a time.
@@ -90,12 +88,12 @@ type world struct {
 	events events
 	seq    int
 	hosts  []*host
-	known  []fleet.HostStatus // what clients know
+	known  []fleet.HostStatus // the clients' view
 	done   int
 	report tally
 }
 
-// Run simulates a fleet until every lease was served and given back.
+// Run simulates a fleet until every lease was served and returned.
 func Run(cfg Config) (*Report, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("sim: run fleet: %w", err)
@@ -126,7 +124,7 @@ func (w *world) after(d time.Duration, do func()) {
 	heap.Push(&w.events, event{w.now + d, w.seq, do})
 }
 
-// look is what clients learn of the hosts from time to time.
+// look updates the clients' view of the hosts from time to time.
 func (w *world) look() {
 	w.known = w.known[:0]
 	for _, h := range w.hosts {
@@ -134,7 +132,7 @@ func (w *world) look() {
 			continue
 		}
 		s := fleet.HostStatus{ID: h.id, Classes: []string{"c"}, Places: w.cfg.Places, Leased: h.busy, Waiting: h.wait.Len()}
-		for i := range w.cfg.Snapshots { // in order: a map's would be another each time
+		for i := range w.cfg.Snapshots { // in order: map iteration would be random
 			if _, ok := h.snapshots[i]; ok {
 				s.Snapshots = append(s.Snapshots, name(i))
 			}
@@ -148,7 +146,7 @@ func (w *world) look() {
 
 func name(snapshot int) string { return fmt.Sprintf("s%d", snapshot) }
 
-// arrive is a request, and the next that follows it.
+// arrive handles a request and schedules the next.
 func (w *world) arrive(left int) {
 	total := 0
 	for _, share := range w.cfg.Tenants {
@@ -160,7 +158,7 @@ func (w *world) arrive(left int) {
 		pick -= w.cfg.Tenants[q.tenant]
 		q.tenant++
 	}
-	// Most work is on few snapshots.
+	// Most requests are for few snapshots.
 	q.snapshot = min(w.r.IntN(w.cfg.Snapshots), w.r.IntN(w.cfg.Snapshots))
 	w.place(q)
 	if left > 1 {
@@ -182,7 +180,7 @@ func (w *world) place(q *request) {
 		if h.id != s.ID {
 			continue
 		}
-		if h.dead { // known a little longer than it lives: the next one, on what is known without it
+		if h.dead { // still listed although dead: choose again without it, from the same view
 			w.look()
 			w.place(q)
 			return

@@ -14,7 +14,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// samples is how many real sandboxes are measured.
+// samples is the number of real sandboxes that are measured.
 const samples = 40
 
 var update = flag.Bool("update", false, "measure real sandboxes and write measured.json")
@@ -35,8 +35,8 @@ func config(t testing.TB, leases int) Config {
 	return cfg
 }
 
-// rate is the load that keeps a part of the fleet's places in use, so that the
-// tests mean the same whatever was measured.
+// rate sets the load that keeps a fraction of the fleet's places in use, so that the tests mean the
+// same whatever was measured.
 func rate(cfg *Config, part float64) float64 {
 	mean := func(d Distribution) (sum float64) {
 		for _, v := range d {
@@ -69,7 +69,7 @@ func TestHundredThousandLeases(t *testing.T) {
 	for _, x := range r.Tenants {
 		total += x.Leases
 	}
-	// A lease whose host died is opened, and waited for, once more.
+	// A lease whose host died is opened, and waited for, a second time.
 	if total < cfg.Leases || total > cfg.Leases+r.Moved || r.Leases != cfg.Leases {
 		t.Errorf("%d leases were opened, of %d with %d moved", total, cfg.Leases, r.Moved)
 	}
@@ -93,7 +93,8 @@ func TestSameSeedSameReport(t *testing.T) {
 	}
 }
 
-// One tenant asks for far more than there is; the others hardly notice.
+// TestGreedyTenant checks that if one tenant requests far more than there is, the others hardly
+// notice.
 func TestGreedyTenant(t *testing.T) {
 	cfg := config(t, 20_000)
 	cfg.Tenants, cfg.Dying, cfg.HostsDie = []int{50, 1, 1}, 0, 0
@@ -134,8 +135,8 @@ func TestRefusedConfigs(t *testing.T) {
 	}
 }
 
-// TestMeasure writes measured.json with -update, from real sandboxes of this
-// machine. Fetch is a checkout of a directory of 500 files.
+// TestMeasure writes measured.json if -update is set, from real sandboxes of this machine. Fetch is
+// a checkout of a directory of 500 files.
 func TestMeasure(t *testing.T) {
 	if !*update {
 		t.Skip("measures only with -update")

@@ -1,5 +1,5 @@
-// Package applyplan brings a change to a directory in an order that leaves something
-// sensible wherever it stops.
+// Package applyplan applies changes to a directory in an order that leaves a sensible state
+// wherever it stops.
 package applyplan
 
 import (
@@ -8,27 +8,26 @@ import (
 	"slices"
 )
 
-// Plan says how the steps of a change, each about one path, are taken. Steps come
-// sorted by path, a directory before what is in it.
+// Plan defines how to take the steps of a change, each about one path. Steps come sorted by path, a
+// directory before its contents.
 type Plan[S any] struct {
 	Path func(S) string
-	// Check reports whether nothing is left to do; an error that is Conflict means
-	// that something is there that neither side knows.
+	// Check reports whether nothing is left to do. It returns Conflict if the path has content that
+	// neither side knows.
 	Check func(S) (done bool, err error)
-	// Clear removes what is gone, or what stands where another kind of file comes.
+	// Clear removes what is deleted, or what must make way for another kind of file.
 	Clear func(S) error
-	// Gone reports a step whose path is not there afterwards.
+	// Gone reports a step whose path does not exist afterwards.
 	Gone func(S) bool
-	// Put writes what is there afterwards.
+	// Put writes the new content.
 	Put func(S) error
 
 	Conflict error
-	Remedy   string // what to do after conflicts, as part of a sentence
+	Remedy   string // advice after conflicts, as part of a sentence
 }
 
-// Apply looks first and writes then: where there is a conflict, nothing is written.
-// What is deleted goes first, from the inside out, then the rest comes from the
-// outside in.
+// Apply first checks all steps and then writes; if there is a conflict, it writes nothing. It
+// deletes first, from the inside out, and then writes the rest from the outside in.
 func (p *Plan[S]) Apply(steps []S) error {
 	var todo []S
 	var conflicts []string

@@ -10,7 +10,8 @@ import (
 
 var errThere = errors.New("something else is there")
 
-// plan records what is done to steps: names, in capitals if they are gone afterwards.
+// plan records the operations on steps. A step is a name, in capitals if the path does not exist
+// afterwards.
 func plan(log *[]string) *Plan[string] {
 	note := func(what string) func(string) error {
 		return func(s string) error {

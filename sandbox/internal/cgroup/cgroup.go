@@ -1,14 +1,12 @@
 //go:build linux
 
-// Package cgroup makes control groups that bound a set of processes as a whole,
-// in whichever hierarchies this process may use: cgroup v2, or v1 where the
-// controllers are mounted there.
+// Package cgroup makes control groups that limit a set of processes as a whole, in whichever
+// hierarchies this process may use: cgroup v2, or v1 where the controllers are mounted there.
 //
-// A group is a directory below the caller's own group, or below the nearest
-// ancestor that lets the caller make one. The caller itself is never moved: a
-// library has no business changing where its host lives. So a v2 group that holds
-// the host directly and does not delegate cannot be used; then Make says which
-// controllers it went without.
+// A group is a directory below the caller's own group, or below the nearest ancestor in which the
+// caller may make one. The caller itself is never moved: a library should not change the group of
+// its host. A v2 group that contains the host directly and does not delegate therefore cannot be
+// used; Make then reports which controllers are missing.
 package cgroup
 
 import (
@@ -27,11 +25,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Limits bound a group. Zero is no limit.
+// Limits are the limits of a group. Zero is no limit.
 type Limits struct {
-	Memory    int64   // bytes, swap included where the kernel counts it
+	Memory    int64   // bytes, swap included if the kernel counts it
 	Processes int64   // processes and threads
-	CPU       float64 // processors' worth of time
+	CPU       float64 // processor time, as a number of processors
 }
 
 // Group is a control group, in one or more hierarchies.
@@ -39,19 +37,18 @@ type Group struct {
 	dirs map[string]string // controller → directory
 }
 
-// Prefix begins the names of all groups made here; the maker's process id and
-// start time follow.
+// Prefix is the prefix of the names of all groups made here; the maker's PID and start time follow.
 const Prefix = "luthier-"
 
-// hierarchy is where a controller's groups of this process are.
+// hierarchy locates a controller's groups of this process.
 type hierarchy struct {
 	dir string // this process's own group
 	top string // the mount point
 	v2  bool
 }
 
-// Make makes a group with the limits. It is not an error if only some can be
-// had: Enforces tells. It is one if none can.
+// Make makes a group with the limits. If only some can be enforced, that is not an error: see
+// Enforces. If none can, Make fails.
 func Make(name string, l Limits) (*Group, error) {
 	hs, err := find()
 	if err != nil {
@@ -114,8 +111,8 @@ func find() (map[string]hierarchy, error) {
 	return parse(own, mounts), nil
 }
 
-// parse reads /proc/PID/cgroup and /proc/PID/mountinfo: the controllers of v1 by
-// name, that of v2 for every other controller it has.
+// parse reads /proc/PID/cgroup and /proc/PID/mountinfo. It returns the v1 controllers by name, and
+// the v2 hierarchy for every other controller it has.
 func parse(own, mounts []byte) map[string]hierarchy {
 	paths := map[string]string{} // controller, or "" for v2 → path of our group
 	for sc := bufio.NewScanner(bytes.NewReader(own)); sc.Scan(); {
@@ -159,7 +156,7 @@ func parse(own, mounts []byte) map[string]hierarchy {
 	return out
 }
 
-// below is where path is when the hierarchy's root is mounted on top.
+// below returns the directory of path if the hierarchy's root is mounted at top.
 func below(top, root, path string) (string, bool) {
 	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(root, "/"))
 	if path == "" || !ok || rest != "" && rest[0] != '/' {
@@ -168,7 +165,7 @@ func below(top, root, path string) (string, bool) {
 	return filepath.Join(top, rest), true
 }
 
-// unescape undoes mountinfo's octal escapes.
+// unescape decodes mountinfo's octal escapes.
 func unescape(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -204,8 +201,8 @@ func (h hierarchy) make(controller, name string) (string, error) {
 	}
 }
 
-// grants makes sure that groups below dir get the controller. In v2 a group with
-// processes of its own cannot pass one on, which the kernel says by EBUSY.
+// grants makes the controller available to groups below dir. In v2 a group that contains processes
+// cannot pass a controller on; the kernel then returns EBUSY.
 func (h hierarchy) grants(dir, controller string) error {
 	if !h.v2 {
 		return nil
@@ -224,8 +221,8 @@ func write(dir, file string, n int64) error {
 
 func setMemory(dir string, v2 bool, n int64) error {
 	if v2 {
-		// Swap would let the group have more than it was given; without swap
-		// accounting there is no such file.
+		// With swap the group would get more memory than its limit; without swap accounting this
+		// file does not exist.
 		_ = write(dir, "memory.swap.max", 0)
 		return write(dir, "memory.max", n)
 	}
@@ -248,13 +245,13 @@ func setCPU(dir string, v2 bool, cpus float64) error {
 	return write(dir, "cpu.cfs_quota_us", quota)
 }
 
-// Enforces reports whether the group bounds "memory", "pids" or "cpu".
+// Enforces reports whether the group limits "memory", "pids" or "cpu".
 func (g *Group) Enforces(controller string) bool {
 	return g != nil && g.dirs[controller] != ""
 }
 
-// Files are the cgroup.procs files; a process is entered by writing its id into
-// each, and its children are born there.
+// Files returns the cgroup.procs files. Writing a process's PID to each of them moves it into the
+// group; its later children start there.
 func (g *Group) Files() []string {
 	if g == nil {
 		return nil
@@ -269,7 +266,7 @@ func (g *Group) Files() []string {
 	return out
 }
 
-// Kills is how many processes the kernel killed for want of memory in the group.
+// Kills returns the number of processes that the kernel killed for lack of memory in the group.
 func (g *Group) Kills() int64 {
 	if !g.Enforces("memory") {
 		return 0
@@ -289,8 +286,7 @@ func (g *Group) Kills() int64 {
 	return 0
 }
 
-// Close removes the group once its processes are gone; it kills those that are
-// left and waits for them.
+// Close kills the remaining processes of the group, waits for them, and removes the group.
 func (g *Group) Close() error {
 	if g == nil {
 		return nil
@@ -302,7 +298,7 @@ func (g *Group) Close() error {
 	return errs
 }
 
-// patience is how long the kernel may take to let go of the dead.
+// patience is the time that the kernel may take to release dead processes.
 const patience = 5 * time.Second
 
 func remove(dir string) error {
@@ -318,7 +314,7 @@ func remove(dir string) error {
 	}
 }
 
-// kill ends what is in the group, at once where the kernel can (v2, Linux 5.14).
+// kill kills the processes in the group, all at once if the kernel supports it (v2, Linux 5.14).
 func kill(dir string) {
 	if os.WriteFile(filepath.Join(dir, "cgroup.kill"), []byte("1"), 0) == nil {
 		return

@@ -48,7 +48,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// group makes one with all limits, or skips where this process may not.
+// group makes a group with all limits, or skips the test if this process may not.
 func group(t *testing.T, l Limits) *Group {
 	t.Helper()
 	g, err := Make(Name(t.Name()), l)
@@ -97,7 +97,7 @@ func TestMemoryIsBoundedOverProcesses(t *testing.T) {
 	if !g.Enforces("memory") {
 		t.Skip("no memory controller")
 	}
-	// Each alone is within the limit.
+	// Each process alone is within the limit.
 	cmd := start(t, g, `for i in 1 2 3 4; do sh -c 'x=$(head -c 30000000 /dev/zero | tr "\0" a); sleep 1' & done; wait`)
 	_ = cmd.Wait()
 	if g.Kills() == 0 {
@@ -117,7 +117,8 @@ func TestProcessesAreBounded(t *testing.T) {
 	}
 }
 
-// What a dead maker left is taken away, what a living one has is not.
+// TestSweep checks that the groups of a dead maker are removed, and that those of a living one are
+// not.
 func TestSweep(t *testing.T) {
 	g := group(t, Limits{Processes: 20})
 	if !g.Enforces("pids") {

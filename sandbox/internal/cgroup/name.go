@@ -12,15 +12,14 @@ import (
 	"strings"
 )
 
-// Name makes the name of a group of this process's, unique among those with
-// other ids. It tells the janitor whose it is: a process id alone may be another's
-// by then, so the process's start time is beside it.
+// Name returns the name of a group of this process, unique for its id. It shows a sweep who made
+// the group: by its PID and its start time, since another process may get the same PID later.
 func Name(id string) string {
 	pid := os.Getpid()
 	return Prefix + strconv.Itoa(pid) + "-" + started(pid) + "-" + id
 }
 
-// started is when a process started, in the kernel's ticks since boot, or "".
+// started returns a process's start time, in the kernel's ticks since boot, or "".
 func started(pid int) string {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -33,7 +32,7 @@ func started(pid int) string {
 	return f[19]
 }
 
-// orphaned reports whether a group of that name is left by a dead process.
+// orphaned reports whether a group of that name was made by a process that is now dead.
 func orphaned(name string) bool {
 	rest, ok := strings.CutPrefix(name, Prefix)
 	f := strings.SplitN(rest, "-", 3)
@@ -45,13 +44,13 @@ func orphaned(name string) bool {
 		return false
 	}
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
-		return false // nobody could be told dead from alive
+		return false // without start times, dead and living makers cannot be distinguished
 	}
 	return started(pid) != f[1]
 }
 
-// Sweep removes groups whose makers are dead, with the processes in them, beside
-// those that this process would make.
+// Sweep removes groups whose makers are dead, with the processes in them. It looks where this
+// process would make its own groups.
 func Sweep() (n int, err error) {
 	hs, err := find()
 	if err != nil {

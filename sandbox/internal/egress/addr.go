@@ -2,11 +2,10 @@ package egress
 
 import "net/netip"
 
-// special are the address blocks that no name on the internet should lead to:
-// the IANA special-purpose registries, multicast, and addresses at which clouds
-// serve their metadata. The IPv4 blocks for documentation are not among them:
-// nothing of a host's own lies there, and where a host sends its traffic through a
-// gateway, they are what names are made to lead to.
+// special lists the address blocks that no name on the internet should resolve to: the IANA
+// special-purpose registries, multicast, and addresses at which clouds serve their metadata. The
+// IPv4 blocks for documentation are not in it: a host has nothing of its own there, and if a host
+// sends its traffic through a gateway, names are made to resolve to them.
 var special = []netip.Prefix{
 	pfx("0.0.0.0/8"), pfx("10.0.0.0/8"), pfx("100.64.0.0/10"), pfx("127.0.0.0/8"), pfx("169.254.0.0/16"),
 	pfx("172.16.0.0/12"), pfx("192.0.0.0/24"), pfx("192.31.196.0/24"), pfx("192.52.193.0/24"),
@@ -24,8 +23,8 @@ var (
 
 func pfx(s string) netip.Prefix { return netip.MustParsePrefix(s) }
 
-// public reports whether an address is a public one, looking through the forms
-// of IPv6 that carry an IPv4 address.
+// public reports whether an address is public. It also checks IPv4 addresses embedded in IPv6
+// addresses.
 func public(a netip.Addr) bool {
 	if a.Zone() != "" || !a.IsValid() {
 		return false
@@ -50,7 +49,7 @@ func public(a netip.Addr) bool {
 	return true
 }
 
-// reachable keeps the addresses that may be dialled.
+// reachable returns the addresses that may be dialled.
 func (l List) reachable(addrs []netip.Addr) []netip.Addr {
 	var out []netip.Addr
 	for _, a := range addrs {

@@ -15,15 +15,13 @@ import (
 // maxQuery bounds a DNS query: a name of 255 bytes and some options.
 const maxQuery = 1024
 
-// dnsTTL is how long a client may keep an answer, in seconds. The answer never
-// changes.
+// dnsTTL is the time for which a client may cache an answer, in seconds. The answer never changes.
 const dnsTTL = 60
 
-// Answer answers one DNS query. A name on the list has the gate's address and no
-// other record, so that a client gets neither a way around the gate nor a key for
-// an encrypted client hello; every other name does not exist. Nothing is asked of
-// any resolver, so that no name can carry data out. What is no query gets no
-// answer (nil).
+// Answer answers one DNS query. A name on the list resolves to the gate's address and has no other
+// records, so that a client gets neither a way around the gate nor a key for an encrypted client
+// hello. Every other name does not exist. No resolver is asked, so that no name can carry data out.
+// Input that is not a query gets no answer (nil).
 func (p *Proxy) Answer(query []byte) []byte {
 	var parser dnsmessage.Parser
 	head, err := parser.Start(query)
@@ -78,8 +76,8 @@ func (p *Proxy) lookUp(q dnsmessage.Question, reply *dnsmessage.Message) {
 	}
 }
 
-// ServePackets answers the queries that come to c until it fails or the proxy is
-// closed. It closes c.
+// ServePackets answers the queries received on c until it fails or the proxy is closed. It closes
+// c.
 func (p *Proxy) ServePackets(c net.PacketConn) error {
 	if !p.enter(c) {
 		return net.ErrClosed
@@ -89,7 +87,8 @@ func (p *Proxy) ServePackets(c net.PacketConn) error {
 	for failures := 0; ; {
 		n, from, err := c.ReadFrom(buf)
 		if err != nil {
-			// Errors of one peer come up here too; many in a row are the socket's.
+			// Errors of single peers are reported here too; many in a row mean that the socket has
+			// failed.
 			if failures++; p.ctx.Err() != nil || errors.Is(err, net.ErrClosed) || failures > 100 {
 				return err
 			}

@@ -26,20 +26,20 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a proxy over real servers on the loopback, at which every name lands.
+// world is a proxy with real servers on loopback; every name resolves to them.
 type world struct {
 	*Proxy
 	proxy, direct string // addresses
 	tls, plain    *httptest.Server
-	raw           net.Listener // speaks first
+	raw           net.Listener // the server speaks first
 	resolved      atomic.Int64
 }
 
-// names are what the test's certificate is good for, and more.
+// The test's certificate is valid for this name and others.
 const site = "example.com"
 
-// newWorld starts one. The ports of the test's servers stand in for 443 and 80
-// in dial, so that the rules can be the real ones.
+// newWorld starts a world. In dial, the ports of the test's servers replace 443 and 80, so that the
+// rules can be the real ones.
 func newWorld(t *testing.T, allow []string, change func(*Config)) *world {
 	t.Helper()
 	list, err := ParseList(append(allow, "127.0.0.1/32"))
@@ -105,7 +105,7 @@ func newWorld(t *testing.T, allow []string, change func(*Config)) *world {
 	return w
 }
 
-// client is an ordinary HTTP client that uses the proxy.
+// client returns an ordinary HTTP client that uses the proxy.
 func (w *world) client(t *testing.T, scheme string) *http.Client {
 	pool := x509.NewCertPool()
 	pool.AddCert(w.tls.Certificate())
@@ -139,7 +139,7 @@ func TestAllowed(t *testing.T) {
 			"http://example.com:8080/z":    "GET example.com:8080 /z ",
 		} {
 			status, body, err := get(c, url)
-			if want == "" { // Go's own client sends the name with the dot in Host
+			if want == "" { // Go's own client sends the name with the final dot in Host
 				continue
 			}
 			if err != nil || status != 200 || body != want {
@@ -223,7 +223,7 @@ func TestEmptyListLetsNothingThrough(t *testing.T) {
 	}
 }
 
-// say sends raw bytes to the proxy and returns all that comes back.
+// say sends raw bytes to the proxy and returns the whole response.
 func say(t *testing.T, addr, text string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)
@@ -283,7 +283,7 @@ func TestRawRequests(t *testing.T) {
 	}
 }
 
-// Requests in a tunnel to port 80 are looked at one by one.
+// TestTunnelToPlainPort checks that requests in a tunnel to port 80 are checked one by one.
 func TestTunnelToPlainPort(t *testing.T) {
 	w := newWorld(t, []string{site, "other.example.com"}, nil)
 	got := say(t, w.proxy, "CONNECT example.com:80 HTTP/1.1\r\n\r\n"+
@@ -293,7 +293,7 @@ func TestTunnelToPlainPort(t *testing.T) {
 	}
 }
 
-// handshake speaks TLS through a CONNECT to name with another name in it.
+// handshake performs a TLS handshake through a CONNECT to name, with another name in it.
 func (w *world) handshake(t *testing.T, to string, change func(*tls.Config)) error {
 	t.Helper()
 	c, err := net.Dial("tcp", w.proxy)
@@ -398,7 +398,7 @@ func TestRebinding(t *testing.T) {
 		ok    bool
 		grant string
 	}{
-		{[]string{"127.0.0.1"}, true, ""}, // the test's allowance
+		{[]string{"127.0.0.1"}, true, ""}, // allowed by the test's configuration
 		{[]string{"::ffff:127.0.0.1"}, true, ""},
 		{[]string{"10.0.0.1", "127.0.0.1"}, true, ""},
 		{[]string{"127.0.0.2"}, false, "127.0.0.2/32"},
@@ -449,7 +449,7 @@ func TestSlowClients(t *testing.T) {
 }
 
 func TestConnectionsAreBounded(t *testing.T) {
-	w := newWorld(t, []string{site}, func(c *Config) { c.MaxConns = 6 }) // two listeners hold a place each
+	w := newWorld(t, []string{site}, func(c *Config) { c.MaxConns = 6 }) // the two listeners take a place each
 	var open []net.Conn
 	for range 20 {
 		c, err := net.Dial("tcp", w.proxy)
@@ -535,7 +535,7 @@ func TestHelloInPieces(t *testing.T) {
 
 func TestEncryptedHello(t *testing.T) {
 	raw := recordHello(t, &tls.Config{ServerName: "example.com"})
-	// A GREASE extension: its number, an empty value; lengths are mended.
+	// A GREASE extension: its number and an empty value; then the lengths are corrected.
 	body := bytes.Clone(raw[9:])
 	ext := 34 + 1 + int(body[34])
 	ext += 2 + int(body[ext])<<8 + int(body[ext+1])
@@ -548,7 +548,7 @@ func TestEncryptedHello(t *testing.T) {
 	}
 }
 
-// recordHello is the first record of a real client.
+// recordHello returns the first record that a real client sends.
 func recordHello(t testing.TB, cfg *tls.Config) []byte {
 	a, b := net.Pipe()
 	defer a.Close()

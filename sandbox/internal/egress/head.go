@@ -12,10 +12,9 @@ import (
 
 var errHead = errors.New("malformed request head")
 
-// readRequest reads one request whose head lies whole in br's buffer, after
-// looking at the raw bytes: what parsers differ about is refused, before one
-// parser's opinion is taken. It also returns the Host header, which the parser
-// drops where the request line names a host.
+// readRequest reads one request whose head is completely in br's buffer. It first checks the raw
+// bytes and refuses what different parsers would read differently, and then parses them. It also
+// returns the Host header, which the parser drops if the request line names a host.
 func readRequest(br *bufio.Reader) (*http.Request, string, error) {
 	head, err := peekHead(br)
 	if err != nil {
@@ -45,7 +44,7 @@ func peekHead(br *bufio.Reader) ([]byte, error) {
 			}
 			return nil, err
 		}
-		// All that has arrived, and at least one byte more than was seen.
+		// Wait for at least one byte more than was seen; take all that has arrived.
 		n = max(n+1, br.Buffered())
 		if n > br.Size() {
 			return nil, fmt.Errorf("request head exceeds %d bytes", br.Size())
@@ -53,8 +52,8 @@ func peekHead(br *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// checkHead refuses control characters, lines that do not end in CR LF, folded
-// lines, and headers of which there may be one only. It returns the Host header.
+// checkHead refuses control characters, lines that do not end in CR LF, folded lines, and
+// duplicates of headers that must be unique. It returns the Host header.
 func checkHead(head []byte) (host string, err error) {
 	lines := strings.Split(strings.TrimSuffix(string(head), "\r\n\r\n"), "\r\n")
 	counts := map[string]int{}
@@ -88,8 +87,8 @@ func checkHead(head []byte) (host string, err error) {
 	return host, nil
 }
 
-// target is whom a request is for. Request line and Host header must agree; port
-// is the one that a name without a port means.
+// target returns the host that a request is for. Request line and Host header must agree; port is
+// the default for a name without a port.
 func target(req *http.Request, header string, port uint16) (name string, p uint16, err error) {
 	u := req.URL
 	asked := u.Host
@@ -110,7 +109,7 @@ func target(req *http.Request, header string, port uint16) (name string, p uint1
 		return name, p, nil
 	}
 	other, q, err := splitHostPort(header, port)
-	// CONNECT clients often leave the port out of the header.
+	// CONNECT clients often omit the port in the header.
 	if err != nil || other != name || q != p && req.Method != http.MethodConnect {
 		return name, p, fmt.Errorf("%w: Host is %q", errHead, clip(header))
 	}
@@ -121,7 +120,7 @@ func target(req *http.Request, header string, port uint16) (name string, p uint1
 var hopHeaders = []string{"Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization",
 	"Te", "Trailer", "Transfer-Encoding", "Upgrade"}
 
-// dropHop removes the headers that are not the other side's business.
+// dropHop removes the headers that are not for the other side.
 func dropHop(h http.Header) {
 	for _, v := range h["Connection"] {
 		for name := range strings.SplitSeq(v, ",") {
@@ -133,16 +132,16 @@ func dropHop(h http.Header) {
 	}
 }
 
-// outgoing is the request as it goes to the server.
+// outgoing returns the request to send to the server.
 func outgoing(req *http.Request, host string) *http.Request {
 	out := req.Clone(req.Context())
 	dropHop(out.Header)
-	out.Header.Del("Expect") // answered by us
+	out.Header.Del("Expect") // answered by the proxy
 	out.RequestURI, out.Close = "", false
 	out.URL = &url.URL{Scheme: "http", Host: host, Path: req.URL.Path, RawPath: req.URL.RawPath, RawQuery: req.URL.RawQuery, ForceQuery: req.URL.ForceQuery}
 	out.Host = host
 	if req.Header.Get("User-Agent") == "" {
-		out.Header["User-Agent"] = nil // none of ours in its place
+		out.Header["User-Agent"] = nil // do not send Go's default instead
 	}
 	return out
 }

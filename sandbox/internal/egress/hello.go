@@ -9,8 +9,8 @@ import (
 
 const (
 	maxRecord = 1 << 14 // of a TLS record's plaintext, RFC 8446
-	// maxHello is the most a ClientHello may take: several times what one with
-	// post-quantum key shares and a session ticket does.
+	// maxHello is the largest ClientHello that is accepted: several times one with post-quantum key
+	// shares and a session ticket.
 	maxHello = 64 << 10
 
 	recordHandshake = 22
@@ -19,9 +19,9 @@ const (
 	extServerName = 0
 )
 
-// encrypted are the extensions that hide the name: encrypted client hello, its
-// outer extensions and its forerunner. A client may send the first with random
-// content to keep it common; the two cannot be told apart, which is its purpose.
+// encrypted lists the extensions that hide the name: encrypted client hello, its outer extensions
+// and its predecessor. Clients may send the first with random content to keep it common; by design
+// such content cannot be distinguished from real content.
 var encrypted = map[uint16]bool{0xfe0d: true, 0xfd00: true, 0xffce: true}
 
 var (
@@ -33,8 +33,8 @@ var (
 	errTooLong = errors.New("ClientHello is too long")
 )
 
-// readHello reads a ClientHello record by record. It returns every byte read, to
-// be sent on unchanged, and the name it asks for.
+// readHello reads a ClientHello record by record. It returns every byte read, to be sent on
+// unchanged, and the name that it asks for.
 func readHello(r io.Reader) (raw []byte, name string, err error) {
 	var msg []byte
 	for {
@@ -67,7 +67,7 @@ func readHello(r io.Reader) (raw []byte, name string, err error) {
 		case size > maxHello:
 			return raw, "", errTooLong
 		case len(msg) > size:
-			// Nothing may follow it before the server has answered.
+			// The client must not send anything more before the server has answered.
 			return raw, "", errHello
 		case len(msg) == size:
 			name, err = helloName(msg[4:])
@@ -76,8 +76,8 @@ func readHello(r io.Reader) (raw []byte, name string, err error) {
 	}
 }
 
-// cursor reads length-prefixed fields; after one that is not there, ok is false
-// and all others are empty.
+// cursor reads length-prefixed fields. Once a field is missing, ok is false and all further fields
+// are empty.
 type cursor struct {
 	b  []byte
 	ok bool
@@ -103,8 +103,8 @@ func (c *cursor) number(size int) int {
 
 func (c *cursor) vector(size int) []byte { return c.take(c.number(size)) }
 
-// helloName reads the body of a ClientHello (RFC 8446, 4.1.2) and returns the
-// server name in its canonical spelling.
+// helloName reads the body of a ClientHello (RFC 8446, 4.1.2) and returns the canonical server
+// name.
 func helloName(body []byte) (string, error) {
 	c := cursor{body, true}
 	c.take(2 + 32) // version, random
@@ -155,5 +155,5 @@ func parseSNI(data []byte) (string, error) {
 	return Canonical(string(name))
 }
 
-// alertDenied is what a TLS client is told: a fatal access_denied alert.
+// alertDenied is the answer to a refused TLS client: a fatal access_denied alert.
 var alertDenied = []byte{21, 3, 3, 0, 2, 2, 49}

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// serveHTTP serves the requests of one connection. port is what a name without a
-// port means; only, if set, is the one host:port they may be for.
+// serveHTTP serves the requests of one connection. port is the default for a name without a port;
+// if only is set, requests may be only for that host:port.
 func (p *Proxy) serveHTTP(c *client, port uint16, only string) {
 	for {
 		p.hurry(c)
@@ -35,8 +35,8 @@ func (p *Proxy) serveHTTP(c *client, port uint16, only string) {
 	}
 }
 
-// badRequest answers a head that cannot be read. A client that only went away,
-// or waits for nothing more on a kept connection, is no refusal.
+// badRequest answers a head that cannot be read. If a client just closed the connection, or waited
+// on a kept connection for nothing more, that is not a refusal.
 func (p *Proxy) badRequest(c *client, err error) {
 	var ne net.Error
 	switch {
@@ -57,10 +57,10 @@ func answer(c *client, status int, text string) {
 	_ = c.SetWriteDeadline(time.Now().Add(10 * time.Second))
 	_, _ = fmt.Fprintf(c, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
 		status, http.StatusText(status), len(text), text)
-	// What the client still sends must not turn our answer into a reset.
+	// Data that the client still sends must not turn the answer into a reset.
 	_ = c.CloseWrite()
 	_ = c.SetReadDeadline(time.Now().Add(time.Second))
-	// Past the buffer, which a failed request's body may still be read through.
+	// Read past the buffer, through which a failed request's body may still be read.
 	_, _ = io.CopyN(io.Discard, c.Conn, 256<<10)
 }
 
@@ -87,7 +87,7 @@ func (p *Proxy) serveConnect(c *client, req *http.Request, header string) {
 		return
 	}
 	if port == 80 {
-		// A tunnel to a plain port carries requests, each of which is looked at.
+		// A tunnel to a plain port carries requests; each is checked.
 		if _, err := io.WriteString(c, established); err == nil {
 			p.serveHTTP(c, 80, name+":80")
 		}
@@ -107,8 +107,7 @@ func (p *Proxy) serveConnect(c *client, req *http.Request, header string) {
 
 const established = "HTTP/1.1 200 Connection established\r\n\r\n"
 
-// serveRequest forwards one plain request and reports whether the connection
-// can take another.
+// serveRequest forwards one plain request and reports whether the connection can carry another.
 func (p *Proxy) serveRequest(c *client, req *http.Request, header string, port uint16, only string) bool {
 	name, asked, err := target(req, header, port)
 	host := net.JoinHostPort(name, strconv.Itoa(int(asked)))
@@ -153,7 +152,7 @@ func (p *Proxy) serveRequest(c *client, req *http.Request, header string, port u
 	return p.respond(c, req, resp, idle)
 }
 
-// webHost leaves the customary port out, as clients do.
+// webHost omits the default port, as clients do.
 func webHost(name string, port uint16) string {
 	if port == 80 {
 		return name
@@ -161,7 +160,7 @@ func webHost(name string, port uint16) string {
 	return net.JoinHostPort(name, strconv.Itoa(int(port)))
 }
 
-// respond passes an answer on and reports whether another request may follow.
+// respond forwards an answer and reports whether another request may follow.
 func (p *Proxy) respond(c *client, req *http.Request, resp *http.Response, idle *idle) bool {
 	dropHop(resp.Header)
 	if resp.StatusCode == http.StatusSwitchingProtocols {
@@ -175,13 +174,13 @@ func (p *Proxy) respond(c *client, req *http.Request, resp *http.Response, idle 
 	if resp.ContentLength < 0 && req.ProtoAtLeast(1, 1) {
 		resp.TransferEncoding = []string{"chunked"}
 	}
-	// A server may answer before it has read the whole body, which is then still
-	// being sent: nothing else can be read from the client any more.
+	// A server may answer before it has read the whole body, while the client is still sending it;
+	// no further request can then be read from the client.
 	resp.Close = req.Close || req.Body != http.NoBody || resp.ContentLength < 0 && !req.ProtoAtLeast(1, 1)
 	return resp.Write(idle.writer(c)) == nil && !resp.Close
 }
 
-// dialWeb connects plain requests, whose name was looked up in the list already.
+// dialWeb connects for plain requests, whose name was already found on the list.
 func (p *Proxy) dialWeb(ctx context.Context, _, address string) (net.Conn, error) {
 	name, port, err := splitHostPort(address, 80)
 	if err != nil {

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// idle ends an exchange on which nothing moves in either direction.
+// idle ends an exchange when nothing is transferred in either direction for a while.
 type idle struct {
 	timer *time.Timer
 	after time.Duration
 }
 
-// newIdle calls end, and makes c fail, once nothing has moved for d.
+// newIdle calls end, and makes c fail, once nothing has been transferred for d.
 func newIdle(c net.Conn, d time.Duration, end func()) *idle {
 	return &idle{after: d, timer: time.AfterFunc(d, func() {
 		end()

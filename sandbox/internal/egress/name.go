@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Sizes of names, from RFC 1035.
+// Length limits of names, from RFC 1035.
 const (
 	maxName  = 253
 	maxLabel = 63
@@ -20,9 +20,9 @@ var (
 	errName    = errors.New("is no host name")
 )
 
-// Canonical brings a host name into the one spelling that is compared: lower
-// case, ASCII, without the dot at its end. What is no name is an error, above all
-// IP addresses in any of the spellings that resolvers and libraries take.
+// Canonical returns the canonical spelling of a host name: lower case, ASCII, without the final
+// dot. It fails for anything that is not a name, above all for IP addresses in any spelling that
+// resolvers and libraries accept.
 func Canonical(host string) (string, error) {
 	name, err := canonical(host)
 	if err != nil {
@@ -50,12 +50,12 @@ func canonical(host string) (string, error) {
 	name := strings.ToLower(host)
 	if !ascii || strings.Contains(name, "xn--") {
 		var err error
-		// The lookup profile maps what looks the same, such as full-width digits and
-		// ideographic dots, before the checks below see it.
+		// The lookup profile maps characters that look the same, such as full-width digits and
+		// ideographic dots, before the checks below.
 		if name, err = idna.Lookup.ToASCII(host); err != nil {
 			return "", fmt.Errorf("is no host name: %w", err)
 		}
-		// What does not stay as it is, such as broken UTF-8, is no name either.
+		// A name that changes when it is mapped again, such as broken UTF-8, is invalid too.
 		if again, err := idna.Lookup.ToASCII(name); err != nil || again != name {
 			return "", errName
 		}
@@ -77,8 +77,7 @@ func canonical(host string) (string, error) {
 	return name, nil
 }
 
-// addressOr tells an IPv6 address, with or without brackets and zone, from what
-// is simply no name.
+// addressOr returns the error for an IPv6 address, with or without brackets and zone, or else err.
 func addressOr(err error, host string) error {
 	s, _, _ := strings.Cut(strings.Trim(host, "[]"), "%")
 	if net.ParseIP(s) != nil {
@@ -87,8 +86,8 @@ func addressOr(err error, host string) error {
 	return err
 }
 
-// isLabel takes letters, digits, hyphens inside and underscores, which names of
-// services and buckets have.
+// isLabel accepts letters, digits, inner hyphens, and underscores, which names of services and
+// buckets contain.
 func isLabel(l string) bool {
 	if l == "" || len(l) > maxLabel || l[0] == '-' || l[len(l)-1] == '-' {
 		return false
@@ -102,8 +101,8 @@ func isLabel(l string) bool {
 	return true
 }
 
-// isNumber reports a last label that makes the whole an IPv4 address to
-// inet_aton and to the URL standard: decimal, octal or hexadecimal digits.
+// isNumber reports whether a last label makes the whole an IPv4 address for inet_aton and the URL
+// standard: decimal, octal or hexadecimal digits.
 func isNumber(l string) bool {
 	if rest, ok := strings.CutPrefix(l, "0x"); ok {
 		return strings.Trim(rest, "0123456789abcdef") == ""
@@ -111,7 +110,7 @@ func isNumber(l string) bool {
 	return strings.Trim(l, "0123456789") == ""
 }
 
-// clip keeps foreign text short where it is repeated.
+// clip shortens untrusted text for messages.
 func clip(s string) string {
 	if len(s) > 300 {
 		return s[:300] + "..."
@@ -139,7 +138,7 @@ func splitHostPort(s string, port uint16) (string, uint16, error) {
 	return name, port, nil
 }
 
-// hostOf is the part of a bracketed address before its port.
+// hostOf returns the part of a bracketed address before its port.
 func hostOf(s string) string {
 	if i := strings.IndexByte(s, ']'); i >= 0 {
 		return s[:i]

@@ -24,7 +24,7 @@ func TestCanonical(t *testing.T) {
 		"1.2.3.08": "", "１２７.0.0.1": "", "127。0。0。1": "", "foo.0x4": "", "foo.4": "",
 		"::1": "", "[::1]": "", "fe80::1%eth0": "", "::ffff:1.2.3.4": "", "a.com:80": "", "xn--a": "", "xn--": "",
 		strings.Repeat("a", 64) + ".com": "", strings.Repeat("a.", 127) + "com": "", strings.Repeat("x", 5000): "",
-		"a\u200bb.com": "ab.com", // ignorable, mapped away
+		"a\u200bb.com": "ab.com", // ignorable, so the mapping removes it
 	} {
 		got, err := Canonical(in)
 		if got != want || (err == nil) != (want != "") {

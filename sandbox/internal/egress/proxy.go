@@ -15,20 +15,20 @@ import (
 	"github.com/luthier-dev/luthier/internal/wait"
 )
 
-// Config says what a proxy lets through. Only Allow is required; every other zero
-// value is a sound default.
+// Config configures what a proxy allows. Only Allow is required; every other zero value is a sound
+// default.
 type Config struct {
-	// Allow is the allow-list. An empty one lets nothing through.
+	// Allow is the allow-list. An empty list allows nothing.
 	Allow List
-	// Resolve looks up a canonical name. Nil asks the host's resolver.
+	// Resolve looks up a canonical name. Nil uses the host's resolver.
 	Resolve func(ctx context.Context, name string) ([]netip.Addr, error)
 	// Dial connects to a checked address. Nil dials directly.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Gate is the address that the DNS responder gives for every name of the list:
-	// where ServeDirect listens. Zero answers no address at all.
+	// Gate is the address that the DNS responder returns for every name on the list: where
+	// ServeDirect listens. If it is zero, answers contain no address.
 	Gate netip.Addr
 
-	// MaxConns is the most connections served at once; more wait. Default 256.
+	// MaxConns is the most connections served at once; further ones wait. Default 256.
 	MaxConns int
 	// HeadBytes bounds a request's head. Default 16 KiB.
 	HeadBytes int
@@ -37,7 +37,7 @@ type Config struct {
 	HeadTimeout time.Duration
 	// DialTimeout bounds resolving and connecting. Default 30 s.
 	DialTimeout time.Duration
-	// IdleTimeout ends a connection on which nothing moves. Default 10 min.
+	// IdleTimeout is the time after which a connection without traffic ends. Default 10 min.
 	IdleTimeout time.Duration
 }
 
@@ -65,9 +65,9 @@ func (c Config) normalize() Config {
 	return c
 }
 
-// resolveHost asks the host's resolver. The dot at the end keeps it from trying
-// the name below the host's own search domains; a name of one label is the host's
-// own affair.
+// resolveHost uses the host's resolver. The final dot keeps it from trying the name below the
+// host's own search domains, except for a name of one label, which is left to the host's
+// configuration.
 func resolveHost(ctx context.Context, name string) ([]netip.Addr, error) {
 	if strings.Contains(name, ".") {
 		name += "."
@@ -75,11 +75,10 @@ func resolveHost(ctx context.Context, name string) ([]netip.Addr, error) {
 	return net.DefaultResolver.LookupNetIP(ctx, "ip", name)
 }
 
-// Proxy lets connections through to the hosts of an allow-list. Its methods may be
-// called concurrently.
+// Proxy allows connections to the hosts of an allow-list. Its methods may be called concurrently.
 type Proxy struct {
 	cfg    Config
-	ctx    context.Context // ends with the proxy
+	ctx    context.Context // ends when the proxy is closed
 	cancel context.CancelFunc
 	places chan struct{}
 	web    *http.Transport
@@ -103,14 +102,13 @@ func New(cfg Config) *Proxy {
 	return p
 }
 
-// Serve takes proxy connections from l until it fails or the proxy is closed. It
-// closes l.
+// Serve accepts proxy connections from l until it fails or the proxy is closed. It closes l.
 func (p *Proxy) Serve(l net.Listener) error {
 	return p.accept(l, func(c net.Conn) { p.serveProxy(c) })
 }
 
-// ServeDirect takes connections that believe to have reached the host itself, at
-// the port they came to; 0 is the port of l.
+// ServeDirect accepts connections from clients that believe they have reached the host itself, at
+// the given port; 0 means the port of l.
 func (p *Proxy) ServeDirect(l net.Listener, port uint16) error {
 	if port == 0 {
 		port = uint16(l.Addr().(*net.TCPAddr).Port)
@@ -136,7 +134,7 @@ func (p *Proxy) accept(l net.Listener, serve func(net.Conn)) error {
 			if p.ctx.Err() != nil || !transient(err) {
 				return err
 			}
-			// Descriptors ran out, or a client was quick to leave.
+			// Either descriptors ran out, or a client disconnected quickly.
 			delay = min(max(2*delay, 5*time.Millisecond), time.Second)
 			_ = wait.For(p.ctx, delay)
 			continue
@@ -160,7 +158,7 @@ func transient(err error) bool {
 	return errors.As(err, &ne) && ne.Temporary()
 }
 
-// enter counts c among what Close ends; it closes c if that has begun.
+// enter adds c to what Close ends; if Close has begun, it closes c.
 func (p *Proxy) enter(c interface{ Close() error }) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -193,11 +191,10 @@ func (p *Proxy) Close() error {
 	return nil
 }
 
-// Mark is a point in the evidence, to ask for what came after it.
+// Mark returns the current position in the log of refusals, to ask later for what came after it.
 func (p *Proxy) Mark() uint64 { return p.log.mark() }
 
-// Refusals returns what was refused after mark, the same things counted together;
-// at most 512 are kept.
+// Refusals returns the refusals after mark, with equal ones counted together; at most 512 are kept.
 func (p *Proxy) Refusals(mark uint64) []Refusal { return p.log.since(mark) }
 
 // refuse records a refusal and returns it as an error.
@@ -208,8 +205,8 @@ func (p *Proxy) refuse(r Refusal) *Refusal {
 	return &r
 }
 
-// admit is the first two doors: the name must be on the list, and lead to an
-// address that may be reached.
+// admit makes the first two checks: the name must be on the list, and it must resolve to an address
+// that may be reached.
 func (p *Proxy) admit(via, name string, port uint16) *Refusal {
 	if p.cfg.Allow.Allows(name, port) {
 		return nil
@@ -221,7 +218,7 @@ func (p *Proxy) admit(via, name string, port uint16) *Refusal {
 	return p.refuse(r)
 }
 
-// unnamed refuses what is no name.
+// unnamed refuses a host that is not a name.
 func (p *Proxy) unnamed(via, host string, port uint16, err error) *Refusal {
 	r := Refusal{Host: host, Port: port, Via: via, Reason: BadName, Detail: err.Error()}
 	if errors.Is(err, errHead) {
@@ -230,10 +227,10 @@ func (p *Proxy) unnamed(via, host string, port uint16, err error) *Refusal {
 	return p.refuse(r)
 }
 
-// maxTries bounds the addresses of one name that are tried.
+// maxTries bounds the number of addresses tried for one name.
 const maxTries = 6
 
-// connect resolves name once and dials what may be reached of it.
+// connect resolves name once and dials its allowed addresses.
 func (p *Proxy) connect(ctx context.Context, via, name string, port uint16) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.DialTimeout)
 	defer cancel()
@@ -253,7 +250,7 @@ func (p *Proxy) connect(ctx context.Context, via, name string, port uint16) (net
 		}
 		return nil, p.refuse(r)
 	}
-	// IPv4 first: a host without working IPv6 then loses no time.
+	// IPv4 comes first, so that a host without working IPv6 loses no time.
 	slices.SortStableFunc(addrs, func(a, b netip.Addr) int { return a.BitLen() - b.BitLen() })
 	for i, a := range addrs[:min(len(addrs), maxTries)] {
 		left := p.cfg.DialTimeout / time.Duration(min(len(addrs), maxTries)-i+1)

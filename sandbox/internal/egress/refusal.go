@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Reason names the door at which something was refused.
+// Reason names the check that refused something.
 type Reason string
 
 // The reasons.
@@ -20,27 +20,27 @@ const (
 	TooMuch    Reason = "a limit was reached"
 )
 
-// Refusal is the evidence of one thing the proxy did not let through.
+// Refusal is the record of one thing that the proxy refused.
 type Refusal struct {
-	// Host is what was asked for, as far as it could be read; at most 300 bytes.
+	// Host is the requested host, if it could be read; at most 300 bytes.
 	Host string
-	// Port is the port asked for, zero for a name that was only looked up.
+	// Port is the requested port, zero for a name that was only looked up.
 	Port uint16
-	// Via is how it was asked for: "connect", "http", "socks5", "tls" or "dns".
+	// Via is the protocol of the request: "connect", "http", "socks5", "tls" or "dns".
 	Via string
 	// Reason is the rule that refused it.
 	Reason Reason
-	// Detail says more.
+	// Detail adds details.
 	Detail string
 	// Grant is the smallest entry that would allow it, empty if none would.
 	Grant string
-	// Time is when it was.
+	// Time is the time of the refusal.
 	Time time.Time
-	// Count is how many times in a row the same was refused.
+	// Count is the number of times in a row that the same was refused.
 	Count int
 }
 
-// Error makes a refusal the error it is answered with.
+// Error returns the refusal's text, with which the client is answered.
 func (r *Refusal) Error() string {
 	s := fmt.Sprintf("%s %q", r.Via, r.Host)
 	if r.Port != 0 {
@@ -56,10 +56,10 @@ func (r *Refusal) Error() string {
 	return s
 }
 
-// maxRefusals bounds the evidence that is kept.
+// maxRefusals bounds the refusals that are kept.
 const maxRefusals = 512
 
-// evidence is the last refusals, numbered from 1.
+// evidence holds the last refusals, numbered from 1.
 type evidence struct {
 	mu    sync.Mutex
 	total uint64
@@ -82,7 +82,7 @@ func (e *evidence) add(r Refusal) {
 	e.last = append(e.last, numbered{e.total, r})
 }
 
-// since returns the refusals after mark, the same ones counted together.
+// since returns the refusals after mark, with equal ones counted together.
 func (e *evidence) since(mark uint64) []Refusal {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -13,19 +13,19 @@ const maxRules = 4096
 // Rule is one name of an allow-list.
 type Rule struct {
 	name string // canonical, without the wildcard
-	sub  bool   // names below it, and not itself
-	port uint16 // 0 is 80 and 443
+	sub  bool   // matches the names below it, but not the name itself
+	port uint16 // 0 means 80 and 443
 }
 
-// List is what may be reached.
+// List is an allow-list.
 type List struct {
 	rules []Rule
 	addrs []netip.Prefix
 }
 
-// ParseRule reads host, *.host, host:port or *.host:port. Without a port the rule
-// is for 80 and 443. A wildcard stands for one or more labels and needs two labels
-// beside it, so that no rule grants a whole top-level domain.
+// ParseRule reads host, *.host, host:port or *.host:port. Without a port the rule covers 80 and
+// 443. A wildcard stands for one or more labels and must be followed by at least two, so that no
+// rule allows a whole top-level domain.
 func ParseRule(s string) (Rule, error) {
 	var r Rule
 	host := s
@@ -50,7 +50,7 @@ func ParseRule(s string) (Rule, error) {
 	return r, nil
 }
 
-// parsePort reads a port in its only spelling: decimal, no sign, no leading zero.
+// parsePort reads a port in its only accepted spelling: decimal, no sign, no leading zero.
 func parsePort(s string) (uint16, error) {
 	n, err := strconv.ParseUint(s, 10, 16)
 	if err != nil || n == 0 || s[0] == '0' || s[0] == '+' {
@@ -59,7 +59,7 @@ func parsePort(s string) (uint16, error) {
 	return uint16(n), nil
 }
 
-// String is the rule as ParseRule reads it.
+// String returns the rule in the form that ParseRule reads.
 func (r Rule) String() string {
 	s := r.name
 	if r.sub {
@@ -84,9 +84,9 @@ func (r Rule) matchPort(port uint16) bool {
 
 func webPort(port uint16) bool { return port == 80 || port == 443 }
 
-// ParseList reads an allow-list: rules, and address ranges such as 10.1.0.0/16.
-// A range grants nothing by itself; it says that the names on the list may lead
-// there although the range is private.
+// ParseList reads an allow-list: rules, and address ranges such as 10.1.0.0/16. A range allows
+// nothing by itself; it permits the names on the list to resolve to addresses in the range although
+// it is private.
 func ParseList(entries []string) (List, error) {
 	var l List
 	if len(entries) > maxRules {
@@ -110,7 +110,7 @@ func ParseList(entries []string) (List, error) {
 	return l, nil
 }
 
-// Empty reports whether nothing may be reached.
+// Empty reports whether the list allows nothing.
 func (l List) Empty() bool { return len(l.rules) == 0 }
 
 // Names reports whether the list has a rule for the canonical name at any port.
@@ -133,7 +133,7 @@ func (l List) Allows(name string, port uint16) bool {
 	return false
 }
 
-// Ports are those that rules name, besides 80 and 443, each once.
+// Ports returns the ports that rules name, besides 80 and 443, each once.
 func (l List) Ports() []uint16 {
 	var out []uint16
 	seen := map[uint16]bool{0: true, 80: true, 443: true}
@@ -146,7 +146,7 @@ func (l List) Ports() []uint16 {
 	return out
 }
 
-// grant is the smallest rule that would allow the name and port.
+// grant returns the smallest rule that would allow the name and port.
 func grant(name string, port uint16) string {
 	if port == 0 || webPort(port) {
 		return name

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// client is a connection whose first bytes were looked at.
+// client is a connection whose first bytes can be inspected before they are read.
 type client struct {
 	net.Conn
 	br *bufio.Reader
@@ -22,7 +22,7 @@ func (p *Proxy) newClient(c net.Conn) *client {
 
 func (c *client) Read(b []byte) (int, error) { return c.br.Read(b) }
 
-// CloseWrite passes the end of the other side's output on.
+// CloseWrite passes on the end of the other side's output.
 func (c *client) CloseWrite() error {
 	if h, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return h.CloseWrite()
@@ -30,16 +30,16 @@ func (c *client) CloseWrite() error {
 	return errors.ErrUnsupported
 }
 
-// hurry gives the client until HeadTimeout from now to say what it wants.
+// hurry sets the client's deadline for completing its request to HeadTimeout from now.
 func (p *Proxy) hurry(c *client) { _ = c.SetReadDeadline(time.Now().Add(p.cfg.HeadTimeout)) }
 
-// The first bytes by which protocols are told apart.
+// The first bytes that distinguish protocols.
 const (
 	firstSOCKS5 = 5
 	firstTLS    = recordHandshake
 )
 
-// serveProxy serves one connection of a client that knows to speak to a proxy.
+// serveProxy serves one connection of a client that uses the proxy explicitly.
 func (p *Proxy) serveProxy(conn net.Conn) {
 	c := p.newClient(conn)
 	p.hurry(c)
@@ -54,8 +54,8 @@ func (p *Proxy) serveProxy(conn net.Conn) {
 	p.serveHTTP(c, 80, "")
 }
 
-// serveDirect serves one connection of a client that believes to speak to the
-// host itself. With TLS the name comes from the ClientHello, else from the request.
+// serveDirect serves one connection of a client that believes it is connected to the host itself.
+// With TLS the name comes from the ClientHello, otherwise from the request.
 func (p *Proxy) serveDirect(conn net.Conn, port uint16) {
 	c := p.newClient(conn)
 	p.hurry(c)
@@ -88,7 +88,7 @@ func (p *Proxy) serveDirect(conn net.Conn, port uint16) {
 func (p *Proxy) badHello(c *client, name string, port uint16, err error) {
 	var ne net.Error
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return // the client went away
+		return // the client disconnected
 	}
 	reason := BadHello
 	if errors.As(err, &ne) && ne.Timeout() {
@@ -98,8 +98,8 @@ func (p *Proxy) badHello(c *client, name string, port uint16, err error) {
 	_, _ = c.Write(alertDenied)
 }
 
-// tunnel serves a client that was told its way to name is open. It takes server
-// over.
+// tunnel serves a client that has received the answer that its connection to name is open. It takes
+// ownership of server.
 func (p *Proxy) tunnel(c *client, server net.Conn, name string, port uint16) {
 	defer server.Close()
 	if port != 443 {
@@ -118,8 +118,8 @@ func (p *Proxy) tunnel(c *client, server net.Conn, name string, port uint16) {
 	p.join(c, server, raw)
 }
 
-// looseTunnel is for a port that the list names: any protocol passes, also one
-// where the server speaks first, but a ClientHello must ask for the right name.
+// looseTunnel serves a port that the list names. Any protocol may pass, even one in which the
+// server speaks first, but a ClientHello must ask for the right name.
 func (p *Proxy) looseTunnel(c *client, server net.Conn, name string, port uint16) {
 	_ = c.SetReadDeadline(time.Time{})
 	p.join(&sniffed{client: c, check: func(first []byte) ([]byte, error) {
@@ -138,7 +138,7 @@ func (p *Proxy) looseTunnel(c *client, server net.Conn, name string, port uint16
 	}}, server, nil)
 }
 
-// sniffed looks at what the client says first, when it says it.
+// sniffed inspects what the client sends first, when it is sent.
 type sniffed struct {
 	*client
 	check func(first []byte) (more []byte, err error)

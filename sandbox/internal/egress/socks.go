@@ -24,7 +24,7 @@ const (
 	socksNoMethod    = 0xff
 )
 
-// socksRequest is what a client asks for.
+// socksRequest is a client's request.
 type socksRequest struct {
 	command byte
 	host    string
@@ -71,7 +71,7 @@ func readSOCKSRequest(r io.Reader) (q socksRequest, err error) {
 	return q, nil
 }
 
-// greetSOCKS agrees on no authentication.
+// greetSOCKS negotiates that no authentication is used.
 func greetSOCKS(c io.ReadWriter) error {
 	var b [255]byte
 	if _, err := io.ReadFull(c, b[:2]); err != nil {

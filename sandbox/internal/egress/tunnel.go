@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// pipe copies both ways until both sides have ended, one fails, or nothing moves
-// for idle. first is what was read from the client already. It closes nothing but
-// the writing halves.
+// pipe copies both ways until both sides have ended, one fails, or nothing is transferred for idle.
+// first was already read from the client. It closes only the writing halves.
 func pipe(client, server net.Conn, first []byte, idle time.Duration) {
 	var last atomic.Int64
 	last.Store(time.Now().UnixNano())
@@ -33,8 +32,7 @@ func pipe(client, server net.Conn, first []byte, idle time.Duration) {
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
 
-// copyOne copies one way. An end of input is passed on as one; a failure ends
-// both ways.
+// copyOne copies one way. It passes on the end of input; a failure ends both ways.
 func copyOne(dst, src net.Conn, last *atomic.Int64, idle time.Duration) {
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
@@ -52,7 +50,7 @@ func copyOne(dst, src net.Conn, last *atomic.Int64, idle time.Duration) {
 		switch {
 		case err == nil:
 		case errors.Is(err, os.ErrDeadlineExceeded) && time.Since(time.Unix(0, last.Load())) < idle:
-			// The other way moved meanwhile.
+			// The other direction transferred something meanwhile.
 		case errors.Is(err, io.EOF):
 			if h, ok := dst.(interface{ CloseWrite() error }); ok && h.CloseWrite() == nil {
 				return
@@ -66,7 +64,7 @@ func copyOne(dst, src net.Conn, last *atomic.Int64, idle time.Duration) {
 	}
 }
 
-// abort makes both ways fail now.
+// abort makes both directions fail immediately.
 func abort(a, b net.Conn) {
 	a.Close()
 	b.Close()

@@ -14,8 +14,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// mayBeCalled are what code without a runtime may call beside its own kind: the
-// kernel, code that needs neither stack nor runtime, and the ends of the world.
+// mayBeCalled matches what code without a runtime may call besides its own functions: the kernel,
+// code that needs neither stack nor runtime, and functions that end the process.
 var mayBeCalled = regexp.MustCompile(`^(` + strings.Join([]string{
 	`syscall\.RawSyscall6`,
 	`(internal/)?runtime/(internal/)?syscall(/linux)?\.(Raw)?Syscall6`,
@@ -24,9 +24,9 @@ var mayBeCalled = regexp.MustCompile(`^(` + strings.Join([]string{
 	`runtime\.(go)?panic(Index|Slice\w*)(U)?`,
 }, "|") + `)$`)
 
-// After the fork nothing may call the runtime, however the program is built: what the
-// compiler and its instrumentation made of the source is looked at. With all
-// optimizations off the linker looks, too, whether the stack is deep enough.
+// TestCodeAfterForkCallsOnlyTheKernel checks that nothing after the fork calls the runtime, however
+// the program is built. It examines the compiled code, including the compiler's instrumentation.
+// With all optimizations off, the linker also checks that the stack is deep enough.
 func TestCodeAfterForkCallsOnlyTheKernel(t *testing.T) {
 	tier.Normal(t)
 	tool, err := exec.LookPath("go")
@@ -34,7 +34,7 @@ func TestCodeAfterForkCallsOnlyTheKernel(t *testing.T) {
 		t.Skip("needs the go tool")
 	}
 	own := declared(t, "raw_linux.go")
-	// Each but the first and -cover compiles the standard library again.
+	// Each of these except the first and -cover compiles the standard library again.
 	flags := []string{"-v=false", "-cover", "-gcflags=all=-N -l", "-race", "-buildmode=pie"}
 	for _, flag := range tier.Pick(flags[:1], flags[:3], flags) {
 		t.Run(flag, func(t *testing.T) {
@@ -61,7 +61,7 @@ func checkCalls(t *testing.T, code map[string][]string, own []string) {
 			}
 		}
 	}
-	// These are too large to be inlined: without them nothing was looked at.
+	// These functions are too large to be inlined: if they are missing, nothing was examined.
 	for _, name := range []string{"forkServer", "firstProcess", "run", "reap", "send", "receive", "start", "become"} {
 		if len(code[name]) < 20 {
 			t.Errorf("%s has %d instructions", name, len(code[name]))
@@ -69,7 +69,7 @@ func checkCalls(t *testing.T, code map[string][]string, own []string) {
 	}
 }
 
-// allowed tells whether a function may be called.
+// allowed reports whether a function may be called.
 func allowed(called string, own []string) bool {
 	name, local := strings.CutPrefix(called, "github.com/luthier-dev/luthier/sandbox/internal/initproc.")
 	return local && slices.Contains(own, name) || mayBeCalled.MatchString(called)
@@ -118,7 +118,7 @@ func disassemble(t *testing.T, tool, exe string, names []string) map[string][]st
 
 var callPattern = regexp.MustCompile(`\s(?:CALL|JMP|BL|B)\s+([^\s(]*)\(([^)]*)\)|\s(?:CALL|BL)\s+(\S+)`)
 
-// callIn is what an instruction calls, if it does.
+// callIn returns what an instruction calls, or "" if it is not a call.
 func callIn(line string) string {
 	m := callPattern.FindStringSubmatch(line)
 	switch {

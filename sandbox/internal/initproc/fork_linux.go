@@ -14,12 +14,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Parent makes first processes. It does not fork them itself: a copy of a Go
-// program's memory costs more than all the namespaces together, and so does taking
-// its pages apart again. They are forked by the fork server, a fork of the program made
-// once that has dropped all that memory.
+// Parent makes init processes. It does not fork them itself: copying the memory of a Go program
+// costs more than all the namespaces together, and so does separating its pages again. Instead the
+// fork server forks them: a process forked once from the program, which has dropped all that
+// memory.
 type Parent struct {
-	mu    sync.Mutex // one birth at a time
+	mu    sync.Mutex // one fork at a time
 	fd    int        // of the socket
 	pid   int
 	dead  error
@@ -27,18 +27,17 @@ type Parent struct {
 	free  chan int // slots
 }
 
-// ErrForkServer means that no more processes can be made: the fork server has died.
+// ErrForkServer means that no more processes can be made, since the fork server has died.
 var ErrForkServer = errors.New("initproc: the fork server has died")
 
-// How many processes can be between birth and the end of their script, and how much
-// room a script has.
+// The number of processes between their fork and the end of their script, and the size of a script.
 const (
 	nslots   = 16
 	slotSize = 512 << 10
 )
 
-// Env is what a parent linked with the GNU C library should have in its environment
-// from its start, so that its children can drop its memory.
+// Env is an entry that a parent linked with the GNU C library needs in its environment from its
+// start, so that its children can drop its memory.
 const Env = "GLIBC_TUNABLES=glibc.pthread.rseq=0"
 
 // NewParent makes the fork server.
@@ -73,7 +72,8 @@ func NewParent() (*Parent, error) {
 	m.control, m.top, m.slots = uintptr(fds[1]), top, spanOf(p.slots)
 	m.keep = [4]span{spanOf(region), m.slots, program}
 	m.nkeep = 3
-	// No descriptor that is not meant to be inherited may be born while we fork.
+	// While we fork, no other goroutine may create a descriptor that is not yet marked
+	// close-on-exec.
 	syscall.ForkLock.Lock()
 	pid, errno := fork(m)
 	syscall.ForkLock.Unlock()
@@ -99,7 +99,7 @@ func align(n int) int {
 	return (n + page - 1) / page * page
 }
 
-// Close ends the fork server. Processes that were made live on.
+// Close ends the fork server. Processes that it made live on.
 func (p *Parent) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,10 +115,10 @@ func (p *Parent) Close() {
 		}
 	}
 	p.fd, p.dead = -1, ErrForkServer
-	p.unmap() // not while processes carry out their scripts there
+	p.unmap() // not while processes run their scripts there
 }
 
-// answer reads what the fork server says.
+// answer reads an answer of the fork server.
 func (p *Parent) answer() (Answer, error) {
 	b := make([]byte, answerSize)
 	for {
@@ -131,26 +131,24 @@ func (p *Parent) answer() (Answer, error) {
 		}
 		a, err := ParseAnswer(b[:n])
 		if err != nil {
-			return Answer{}, errors.Join(ErrForkServer, err) // whatever answers, it is none
+			return Answer{}, errors.Join(ErrForkServer, err) // something else answered
 		}
 		return a, nil
 	}
 }
 
-// Process is a first process, as its parent holds it: the parent waits for it in the
-// end.
+// Process is an init process as its parent sees it; the parent must wait for it in the end.
 type Process struct {
 	PID  int
 	p    *Parent
 	slot int
 }
 
-// Scripted tells that the answer to the script has come, or that the process has
-// ended: the script's room is used for others then. It is called once.
+// Scripted reports to the parent that the script's answer has arrived or that the process has
+// ended: the script's memory can then be reused. It is called once.
 func (p *Process) Scripted() { p.p.put(p.slot) }
 
-// put gives back a slot. The last one lets go of the memory if it is not needed any
-// more.
+// put returns a slot. The last one releases the memory if it is no longer needed.
 func (p *Parent) put(slot int) {
 	p.free <- slot
 	p.mu.Lock()
@@ -165,10 +163,10 @@ func (p *Parent) unmap() {
 	}
 }
 
-// Fork makes a process in the new namespaces that flags ask for. control is its end of
-// a SOCK_SEQPACKET pair, whose end is the end of the process. It carries out the
-// script, answers with Ready or Refused, and serves. Of the caller's descriptors it
-// has copies of control and of the script's files.
+// Fork makes a process in the new namespaces given by flags. control is its end of a SOCK_SEQPACKET
+// pair; when the other end is closed, the process ends. The process runs the script, answers with
+// Ready or Refused, and then serves. Of the caller's descriptors it has copies of control and of
+// the script's files.
 func (p *Parent) Fork(s *Script, control int, flags uintptr) (*Process, error) {
 	slot := <-p.free
 	pid, err := p.fork(s, slot, control, flags)
@@ -209,7 +207,7 @@ func (p *Parent) fork(s *Script, slot, control int, flags uintptr) (int, error) 
 	return p.outcome()
 }
 
-// outcome is what came of a request to the fork server.
+// outcome returns the result of a request to the fork server.
 func (p *Parent) outcome() (int, error) {
 	a, err := p.answer()
 	if err != nil {
@@ -222,9 +220,9 @@ func (p *Parent) outcome() (int, error) {
 	return int(a.PID), nil
 }
 
-// ask sends a request; sent tells that others of the same birth went before it. One
-// whose descriptors cannot be sent, as when there are too many under way, costs its
-// birth and not the fork server.
+// ask sends a request; sent means that earlier requests for the same process were sent before it.
+// If descriptors cannot be sent, for example because too many are in flight, only this process
+// fails, not the fork server.
 func (p *Parent) ask(o order, files []int, sent bool) error {
 	err := p.send(o, files)
 	if err == nil {
@@ -237,7 +235,7 @@ func (p *Parent) ask(o order, files []int, sent bool) error {
 		return p.dead
 	}
 	if sent {
-		// What came already would be another's.
+		// What was already sent would be taken for the next process's.
 		if dropErr := p.send(order{op: opDrop}, nil); dropErr != nil {
 			p.dead = errors.Join(ErrForkServer, dropErr)
 			return p.dead
@@ -263,8 +261,8 @@ func (p *Parent) send(o order, files []int) error {
 	}
 }
 
-// fork makes the fork server. Between the fork and its end nothing may allocate or grow
-// the stack; what it runs sees to that.
+// fork makes the fork server. Between the fork and the end of the process nothing may allocate or
+// grow the stack; the code that it runs ensures that.
 //
 //go:norace
 //go:nocheckptr
@@ -284,12 +282,12 @@ func fork(m *machine) (int, syscall.Errno) {
 	return int(pid), e
 }
 
-// stackBelow is how much stack the first process keeps; a chain of nosplit
-// functions needs less than a thousand bytes.
+// stackBelow is the amount of stack that the init process keeps; a chain of nosplit functions needs
+// less than a thousand bytes.
 const stackBelow = 8 << 10
 
-// parseMaps finds the program that the code at here belongs to, with its data, and
-// the end of the address space in use.
+// parseMaps finds the program that contains the code at here, with its data, and the end of the
+// address space in use.
 func parseMaps(text string, here uintptr) (program span, top uintptr, err error) {
 	type mapping struct {
 		span
@@ -303,7 +301,7 @@ func parseMaps(text string, here uintptr) (program span, top uintptr, err error)
 			return span{}, 0, fmt.Errorf("initproc: memory map has the line %q", line)
 		}
 		if len(f) > 5 && f[5] == "[vsyscall]" {
-			continue // not for anyone to unmap
+			continue // cannot be unmapped
 		}
 		low, high, _ := strings.Cut(f[0], "-")
 		l, err1 := strconv.ParseUint(low, 16, 64)
@@ -322,9 +320,9 @@ func parseMaps(text string, here uintptr) (program span, top uintptr, err error)
 		all = append(all, m)
 	}
 	for _, m := range all {
-		// What is mapped of the file, and the zeroed part of its data right behind
-		// it: instrumented code counts there, and code that is not bound to an
-		// address finds its way by it.
+		// Take what is mapped of the file, and the zeroed part of its data directly after it:
+		// instrumented code keeps counters there, and position-independent code needs it to find
+		// its data.
 		if m.file == file || (m.low == program.high && m.file == "00:00 0") {
 			if program.high == 0 {
 				program.low = m.low

@@ -9,7 +9,8 @@ import (
 	"unsafe"
 )
 
-// Whoever took over a first process may send anything.
+// FuzzParseAnswer reads arbitrary answers, since whoever took over an init process may send
+// anything.
 func FuzzParseAnswer(f *testing.F) {
 	bytesOf := func(a Answer) []byte {
 		return bytes.Clone(unsafe.Slice((*byte)(unsafe.Pointer(&a)), answerSize))
@@ -63,8 +64,8 @@ func FuzzParseMaps(f *testing.F) {
 	})
 }
 
-// What is encoded lies within the message, ends in zeros where it must, and is what
-// was meant.
+// FuzzEncode checks that what is encoded lies within the message, ends in zeros where it must, and
+// has the right content.
 func FuzzEncode(f *testing.F) {
 	f.Add("/bin/sh", "sh\n-c\nexit", "A=b", "/tmp")
 	f.Add("", "", "", "")

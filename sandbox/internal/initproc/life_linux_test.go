@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// in returns a line of /proc/PID/status.
+// in returns the value of a line of /proc/PID/status.
 func in(t *testing.T, pid int, key string) string {
 	t.Helper()
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
@@ -56,14 +56,14 @@ func (g *guest) running(id uint64, script string) {
 	}
 }
 
-// serves makes sure that commands still run.
+// serves checks that commands can still run.
 func (g *guest) serves(id uint64) {
 	g.t.Helper()
 	g.start(Command{ID: id, Paths: []string{"/bin/true"}, Args: []string{"true"}}, nil)
 	for {
 		a, _ := g.answer()
 		if a.ID != id {
-			continue // the end of another
+			continue // the end of another command
 		}
 		if a.Event == Started {
 			continue
@@ -75,7 +75,8 @@ func (g *guest) serves(id uint64) {
 	}
 }
 
-// Signals from inside neither reach the first process nor heap up in it.
+// TestSignalsFromInside checks that signals from inside neither reach the init process nor
+// accumulate in it.
 func TestSignalsFromInside(t *testing.T) {
 	g := fork1(t, nil)
 	g.answer()
@@ -97,15 +98,15 @@ func TestSignalsFromInside(t *testing.T) {
 	}
 }
 
-// Who stops all processes he finds also stops children that are not yet what they
-// are to be. The first process must not wait for them.
+// TestChildStoppedBeforeExec checks that the init process does not wait for a child that was
+// stopped before it became its command, as by a process that stops every process it finds.
 func TestChildStoppedBeforeExec(t *testing.T) {
 	tier.Normal(t)
 	g := fork1(t, nil)
 	g.answer()
 	g.running(1, `while :; do kill -STOP -1; done`)
 	time.Sleep(10 * time.Millisecond)
-	// Looking for its program in so many places takes it a while, in which it is met.
+	// Looking for its program in so many places takes a child a while, during which it is stopped.
 	givenUp := false
 	for try := uint64(0); try < 20 && !givenUp; try++ {
 		g.start(Command{ID: 10 + try, Paths: manyPaths(), Args: []string{"true"}}, nil)
@@ -121,7 +122,7 @@ func TestChildStoppedBeforeExec(t *testing.T) {
 	if !givenUp {
 		t.Error("control: no child was stopped for long")
 	}
-	// Most that do not take so long are made to go on.
+	// Most children that take less time are made to continue.
 	g.start(Command{ID: 3, Paths: []string{"/bin/true"}, Args: []string{"true"}}, nil)
 	for {
 		if a, _ := g.answer(); a.ID == 3 {
@@ -137,12 +138,12 @@ func TestChildStoppedBeforeExec(t *testing.T) {
 	g.serves(101)
 }
 
-// manyPaths takes a child about a second to look through.
+// manyPaths returns so many paths that a child needs about a second to try them.
 func manyPaths() []string {
 	return strings.Split(strings.Repeat("/x ", 1_300_000)+"/bin/true", " ")
 }
 
-// The end of the parent does not wait for a child either.
+// TestParentEndsBeforeExec checks that the end of the parent does not wait for a child either.
 func TestParentEndsBeforeExec(t *testing.T) {
 	g := fork1(t, nil)
 	g.answer()
@@ -168,7 +169,7 @@ func TestParentEndsBeforeExec(t *testing.T) {
 	t.Logf("gone after %v", time.Since(begun))
 }
 
-// Orphans that come without end do not keep requests waiting.
+// TestOrphansWithoutEnd checks that an endless stream of orphans does not delay requests.
 func TestOrphansWithoutEnd(t *testing.T) {
 	g := fork1(t, nil)
 	g.answer()
@@ -187,8 +188,8 @@ func TestOrphansWithoutEnd(t *testing.T) {
 	g.serves(101)
 }
 
-// A process that dies in the middle of its script gives back its place, and leaves
-// nothing in the fork server.
+// TestDeathInScript checks that a process that dies in the middle of its script releases its slot,
+// and leaves nothing in the fork server.
 func TestDeathInScript(t *testing.T) {
 	parent := newParent(t)
 	before := descriptors(t, parent.pid)
@@ -216,7 +217,7 @@ func TestDeathInScript(t *testing.T) {
 		case 1:
 			_, err = unix.Write(fds[0], []byte{1})
 			unix.Kill(p.PID, unix.SIGKILL)
-		case 2: // the parent has gone
+		case 2: // the parent has disappeared
 			wantExit = true
 		}
 		unix.Close(fds[0])
@@ -247,7 +248,7 @@ func newParent(t *testing.T) *Parent {
 	return p
 }
 
-// tryFork makes a process that carries out s, and ends it.
+// tryFork makes a process that runs s, and ends it.
 func tryFork(t *testing.T, parent *Parent, s *Script) error {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
@@ -274,7 +275,7 @@ func tryFork(t *testing.T, parent *Parent, s *Script) error {
 	return nil
 }
 
-// A fork server that is killed takes no process with it, and says so.
+// TestNurseryDeath checks that killing a fork server kills no other process, and is reported.
 func TestNurseryDeath(t *testing.T) {
 	g := fork1(t, nil)
 	g.answer()
@@ -293,8 +294,8 @@ func TestNurseryDeath(t *testing.T) {
 	}
 }
 
-// Descriptors that cannot be handed over cost the birth and nothing else: a script
-// that lacks one would take another for it.
+// TestTooManyFiles checks that if descriptors cannot be sent, only that process fails: a script
+// that lacks one would take another in its place.
 func TestTooManyFiles(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -354,7 +355,7 @@ func TestTooManyFiles(t *testing.T) {
 	}
 }
 
-// Close while a process carries out its script, and births after it.
+// TestCloseInTheMiddle closes the parent while a process runs its script, and forks afterwards.
 func TestCloseInTheMiddle(t *testing.T) {
 	parent := newParent(t)
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
@@ -394,7 +395,7 @@ func TestCloseInTheMiddle(t *testing.T) {
 	}
 }
 
-// A command finds nothing open but its standard files.
+// TestCommandHasNoDescriptors checks that a command has only its standard files open.
 func TestCommandHasNoDescriptors(t *testing.T) {
 	g := fork1(t, nil)
 	g.answer()

@@ -7,24 +7,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxCommands is how many commands run at a time; what they start does not count.
+// maxCommands is the most commands that run at a time; processes that they start do not count.
 const maxCommands = 256
 
-// machine is the memory that the fork server and the first processes work on. It lies
-// outside Go's heap and has no pointers that Go's collector should know of: they are
-// numbers.
+// machine is the memory that the fork server and the init processes work on. It lies outside Go's
+// heap and contains no pointers that Go's collector must know of: addresses are stored as numbers.
 type machine struct {
-	control uintptr // the socket; a constant of the process, like what follows
-	signals uintptr // the descriptor that says that a child has ended
-	slots   span    // where scripts are, shared with the parent
-	report  uintptr // of type report, shared with children until their exec
+	control uintptr // the socket; constant in a process, like the fields that follow
+	signals uintptr // a descriptor that signals the end of a child
+	slots   span    // location of scripts, shared with the parent
+	report  uintptr // address of a report, shared with children until their exec
 
-	keep  [4]span // what stays of the address space
+	keep  [4]span // the parts of the address space that are kept
 	nkeep int
 	top   uintptr // the end of the address space in use
 
 	order order // the fork server's request
-	lost  bool  // a descriptor for the process to be born could not be received
+	lost  bool  // a descriptor for the next process could not be received
 
 	commands [maxCommands]command
 	ncommand int
@@ -36,65 +35,65 @@ type machine struct {
 	vector  vector
 	rights  rights
 	give    int      // a descriptor to send with the answer, or -1
-	nfiles  int      // how many came with the request
-	inline  uintptr  // how much of a body did
-	at      uintptr  // where the body is
-	restart [64]byte // to register as an rseq area
+	nfiles  int      // number of descriptors that came with the request
+	inline  uintptr  // number of body bytes that arrived inline
+	at      uintptr  // address of the body
+	restart [64]byte // used to register as an rseq area
 	wait    [2]unix.PollFd
 	pause   unix.Timespec
-	more    bool       // children that have ended may be left
-	born    [2]int32   // the pipe that closes when a child has executed
+	more    bool       // there may be more children that have ended
+	born    [2]int32   // pipe that closes when a child has executed its program
 	info    [16]uint64 // siginfo
-	action  [4]uint64  // the kernel's struct sigaction, of zeros
+	action  [4]uint64  // the kernel's struct sigaction, all zeros
 	usage   unix.Rusage
 	status  int32
 	mask    uint64
 	limit   [2]uint64 // struct rlimit64
 }
 
-// order asks the fork server for a process.
+// order is a request to the fork server for a process.
 type order struct {
 	op    uint32
 	_     uint32
-	slot  uint64 // where the script is
-	flags uint64 // of clone
+	slot  uint64 // location of the script
+	flags uint64 // flags of clone
 }
 
 // The fork server's operations.
 const (
-	opFiles = 1 + iota // descriptors for the process, more of which follow
-	opFork             // the last of them; answered
-	opDrop             // there will be no more of them: forget those that came; answered
+	opFiles = 1 + iota // descriptors for the process; more will follow
+	opFork             // the last descriptors; answered
+	opDrop             // no more will follow: forget those that came; answered
 )
 
-// A process is born with the fork server's descriptors, which are these, and those that
-// were sent for it, from firstFile on.
+// A new process has the fork server's descriptors, listed here, and those that were sent for it,
+// from firstFile on.
 const (
 	forkServerFD = 3
 	firstFile    = 4
 )
 
-// bornFD is the pipe's number in a child that is about to execute.
+// bornFD is the pipe's descriptor number in a child that is about to execute.
 const bornFD = 3
 
-// A child that has not executed its program is looked at every bearPause
-// nanoseconds, and killed if it was found stopped, or was just slow, so many times.
+// A child that has not executed its program is checked every bearPause nanoseconds. It is killed
+// after it was found stopped, or just still running, for this many checks.
 const (
 	bearPause = 10e6
 	bearStops = 100
 	bearTries = 2000
 )
 
-// reapMost is how many children are waited for before requests are looked at.
+// reapMost is the number of children waited for before requests are checked again.
 const reapMost = 64
 
-// The head of a slot; the calls follow, of type op.
+// slotHead is at the start of a slot; the calls follow, of type op.
 type slotHead struct {
 	ncalls int
-	passed [4]int32 // the calls whose descriptor travels with Ready, each plus one
+	passed [4]int32 // numbers, plus one, of the calls whose descriptor is sent with Ready
 }
 
-// command is one that runs.
+// command is a running command.
 type command struct {
 	id  uint64
 	pid uintptr
@@ -117,25 +116,25 @@ type (
 	}
 )
 
-// maxFiles is how many descriptors a request has room for.
+// maxFiles is the most descriptors in a request.
 const maxFiles = 252 // below the kernel's SCM_MAX_FD
 
 // span is a range of addresses.
 type span struct{ low, high uintptr }
 
-// report is what a child says if it fails between fork and exec.
+// report is written by a child that fails between fork and exec.
 type report struct {
 	stage Stage
 	errno uint32
 	path  uint32
 }
 
-// op is a call in its final form.
+// op is a call ready to be made.
 type op struct {
 	nr     uintptr
 	args   [6]uintptr
-	from   [6]int32 // the call whose result an argument is, plus one; or 0
-	result int      // what it returned, or the error's negative number
+	from   [6]int32 // number, plus one, of the call whose result is the argument; or 0
+	result int      // its return value, or the negative error number
 	allow  uintptr
 	least  int
 	skip   int
@@ -143,7 +142,7 @@ type op struct {
 	may    bool
 }
 
-// layout writes the script to where it will be carried out; file gives the numbers
+// layout writes the script to the memory in which it will run; file returns the descriptor numbers
 // that its files will have there.
 func (s *Script) layout(region []byte, file func(i int) int) error {
 	if s.err != nil {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A test binary that is linked with the C library, as under the race detector, has
-// to be started as a broker would be.
+// TestMain restarts a test binary that is linked with the C library, as under the race detector,
+// with the environment of a broker.
 func TestMain(m *testing.M) {
 	name, value, _ := strings.Cut(Env, "=")
 	if os.Getenv(name) != value {
@@ -25,14 +25,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// guest is a first process under test.
+// guest is an init process under test.
 type guest struct {
 	t    testing.TB
 	p    *Process
 	host *os.File
 }
 
-// fork1 makes one in a PID namespace.
+// fork1 makes a guest in a PID namespace.
 func fork1(t testing.TB, write func(s *Script)) *guest {
 	t.Helper()
 	parent, err := NewParent()
@@ -184,7 +184,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Arguments that fit no frame travel in a file.
+// TestLargeArguments checks that arguments that do not fit into a frame are sent in a file.
 func TestLargeArguments(t *testing.T) {
 	g := fork1(t, nil)
 	g.answer()
@@ -277,7 +277,7 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// What the parent had in memory is gone, and little is left in its place.
+// TestMemory checks that the parent's memory is gone, and that little new memory is used.
 func TestMemory(t *testing.T) {
 	g := fork1(t, nil)
 	g.answer()
@@ -303,7 +303,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// Files that a script names are handed over, however many there are.
+// TestFiles checks that all files that a script names are passed on, however many there are.
 func TestFiles(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Everything in this file runs after the fork, with no runtime: it is nosplit, as a
-// stack that has to grow is the end; norace and nocheckptr, as what those insert
-// calls the runtime; and it stores no Go pointer, as that could meet a write barrier
-// that was on at the moment of the fork.
+// Everything in this file runs after the fork, without a runtime. It is nosplit, since a stack that
+// must grow would be fatal. It is norace and nocheckptr, since their instrumentation calls the
+// runtime. It stores no Go pointers, since a write barrier may have been enabled at the moment of
+// the fork.
 
-// at makes an address a pointer to memory outside Go's heap.
+// at converts an address to a pointer to memory outside Go's heap.
 //
 //go:nosplit
 //go:norace
@@ -28,7 +28,7 @@ func exit(status uintptr) {
 	}
 }
 
-// forkServer forks first processes for the parent. It returns in those.
+// forkServer forks init processes for the parent. It returns only in those.
 //
 //go:nosplit
 //go:norace
@@ -59,7 +59,7 @@ func forkServer(m *machine) {
 	}
 }
 
-// settle keeps no descriptor but the control socket, under its number.
+// settle closes every descriptor except the control socket, and gives that its number.
 //
 //go:nosplit
 //go:norace
@@ -73,7 +73,7 @@ func settle(m *machine) {
 	syscall.RawSyscall6(unix.SYS_CLOSE_RANGE, firstFile, uintptr(^uint32(0)), 0, 0, 0, 0)
 }
 
-// standIns fills the numbers of the standard files: commands get their own.
+// standIns opens placeholders for the standard files; commands get their own.
 //
 //go:nosplit
 //go:norace
@@ -84,8 +84,8 @@ func standIns(m *machine) {
 	}
 }
 
-// expect receives what the parent asks of the fork server; it is true for what is to be
-// answered.
+// expect receives a request of the parent to the fork server; it returns true if the request must
+// be answered.
 //
 //go:nosplit
 //go:norace
@@ -99,17 +99,17 @@ func expect(m *machine) bool {
 		return false
 	}
 	if e != 0 || n != unsafe.Sizeof(m.order) {
-		exit(0) // nobody is there to ask any more
+		exit(0) // the parent has disappeared
 	}
-	// Descriptors have the lowest free numbers, in order, and the script knows them:
-	// with one missing, it would take another for it.
+	// Descriptors get the lowest free numbers, in order, and the script relies on them: if one were
+	// missing, the script would use another in its place.
 	if m.message.flags&unix.MSG_CTRUNC != 0 {
 		m.lost = true
 	}
 	return m.order.op != opFiles
 }
 
-// firstProcess is what a process of new namespaces does; it never returns.
+// firstProcess runs the init process of new namespaces; it never returns.
 //
 //go:nosplit
 //go:norace
@@ -118,9 +118,9 @@ func firstProcess(m *machine) {
 	m.control = firstFile
 	syscall.RawSyscall6(unix.SYS_CLOSE, forkServerFD, 0, 0, 0, 0, 0)
 	standIns(m)
-	// Every other signal from inside is now thrown away as it is sent, as to the first
-	// process of a namespace it has its standard effect, which is none
-	// (pid_namespaces(7)). Blocked, they would heap up.
+	// From now on the kernel discards every other signal from inside when it is sent: for PID 1 of
+	// a namespace the default action is to ignore it (pid_namespaces(7)). Blocked signals would
+	// accumulate.
 	block(m, 1<<(unix.SIGCHLD-1))
 	if !run(uintptr(m.order.slot), &m.answer) {
 		send(m)
@@ -159,7 +159,7 @@ func firstProcess(m *machine) {
 	}
 }
 
-// pass finds the descriptor to send with the answer, and lets go of the scripts.
+// pass finds the descriptor to send with the answer, and releases the scripts.
 //
 //go:nosplit
 //go:norace
@@ -174,7 +174,7 @@ func pass(m *machine) {
 	syscall.RawSyscall6(unix.SYS_MUNMAP, m.slots.low, m.slots.high-m.slots.low, 0, 0, 0, 0)
 }
 
-// shareReport makes the page by which a child tells why it could not execute.
+// shareReport makes the page in which a child reports why it could not execute.
 //
 //go:nosplit
 //go:norace
@@ -187,7 +187,7 @@ func shareReport(m *machine) {
 	m.report = r
 }
 
-// callAt is a call of the script in a slot.
+// callAt returns a call of the script in a slot.
 //
 //go:nosplit
 //go:norace
@@ -196,20 +196,21 @@ func callAt(slot uintptr, i int) *op {
 	return (*op)(at(slot + unsafe.Sizeof(slotHead{}) + uintptr(i)*unsafe.Sizeof(op{})))
 }
 
-// standard gives every signal its standard effect. The runtime has seen to its own
-// handlers; those of others would be jumped to where nothing is mapped any more.
+// standard sets every signal to its default action. The runtime has removed its own handlers; those
+// of other code would lead to addresses that are no longer mapped.
 //
 //go:nosplit
 //go:norace
 //go:nocheckptr
 func standard(m *machine) {
 	for sig := uintptr(1); sig <= 64; sig++ {
-		// m.action is all zeros. Of SIGKILL and SIGSTOP it is refused, and true anyway.
+		// m.action is all zeros. For SIGKILL and SIGSTOP the call is refused, but they already have
+		// the default action.
 		syscall.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&m.action)), 0, 8, 0, 0)
 	}
 }
 
-// block keeps these signals from us and no others.
+// block blocks exactly these signals.
 //
 //go:nosplit
 //go:norace
@@ -219,7 +220,7 @@ func block(m *machine, mask uint64) {
 	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, 2 /* SIG_SETMASK */, uintptr(unsafe.Pointer(&m.mask)), 0, 8, 0, 0)
 }
 
-// listenForEnds opens a descriptor that tells of the ends of children.
+// listenForEnds opens a descriptor that signals the end of children.
 //
 //go:nosplit
 //go:norace
@@ -232,8 +233,7 @@ func listenForEnds(m *machine) {
 	m.signals = r
 }
 
-// run makes the calls of the script in a slot. After a failure the answer is filled
-// in.
+// run makes the calls of the script in a slot. After a failure the answer is filled in.
 //
 //go:nosplit
 //go:norace
@@ -264,9 +264,9 @@ func run(slot uintptr, a *Answer) bool {
 	return true
 }
 
-// forget unmaps all that is not needed from here on: what the parent kept in memory
-// is neither for us to hold nor for those inside to find. Where the C library has
-// the kernel write into its memory (rseq(2)), nothing can be: see Env.
+// forget unmaps all memory that is no longer needed: this process should neither keep the parent's
+// memory nor let processes inside find it. If the C library has made the kernel write to its memory
+// (rseq(2)), nothing can be unmapped: see Env.
 //
 //go:nosplit
 //go:norace
@@ -291,8 +291,8 @@ func forget(m *machine) {
 	}
 }
 
-// watched reports whether the kernel writes to an area of the C library's whenever
-// we are interrupted: then there is no room for another.
+// watched reports whether the kernel writes to an area of the C library whenever this process is
+// interrupted: a second area cannot be registered then.
 //
 //go:nosplit
 //go:norace
@@ -307,10 +307,10 @@ func watched(m *machine) bool {
 	return e != 0 && e != unix.ENOSYS
 }
 
-// lowest is where the address space of a process begins.
+// lowest is the start of a process's address space.
 const lowest = 64 << 10
 
-// await returns when a child has ended or something was asked.
+// await returns when a child has ended or a request has arrived.
 //
 //go:nosplit
 //go:norace
@@ -319,7 +319,7 @@ func await(m *machine) {
 	for {
 		m.wait[0].Fd, m.wait[0].Events, m.wait[0].Revents = int32(m.control), unix.POLLIN, 0
 		m.wait[1].Fd, m.wait[1].Events, m.wait[1].Revents = int32(m.signals), unix.POLLIN, 0
-		limit := uintptr(0) // none
+		limit := uintptr(0) // no timeout
 		if m.more {
 			m.pause = unix.Timespec{}
 			limit = uintptr(unsafe.Pointer(&m.pause))
@@ -333,15 +333,15 @@ func await(m *machine) {
 		}
 	}
 	if m.wait[1].Revents != 0 {
-		// What it says, 128 bytes, does not matter. There is never more than one: a
-		// second end before the first was heard of is not told.
+		// The content, 128 bytes, does not matter. At most one signal is pending: if a second child
+		// ends before the first signal is read, no second signal is queued.
 		syscall.RawSyscall6(unix.SYS_READ, m.signals, uintptr(unsafe.Pointer(&m.body)), 4096, 0, 0, 0)
 	}
 }
 
-// reap waits for children that have ended: commands, which are told of, and orphans.
-// With WNOHANG it stops after so many and sets m.more: orphans may come without end,
-// and requests are not to wait for that. It reports whether there are no children.
+// reap waits for children that have ended: commands, whose end is reported, and orphans. With
+// WNOHANG it stops after reapMost children and sets m.more: orphans may come without end, and
+// requests must not wait for them. It reports whether there are no children.
 //
 //go:nosplit
 //go:norace
@@ -394,7 +394,7 @@ func send(m *machine) {
 	for {
 		_, _, e := syscall.RawSyscall6(unix.SYS_SENDMSG, m.control, uintptr(unsafe.Pointer(&m.message)), unix.MSG_NOSIGNAL, 0, 0, 0)
 		if e != unix.EINTR {
-			break // an end that is gone shows when it is read from
+			break // a closed connection is noticed on reading
 		}
 	}
 	if m.give >= 0 {
@@ -404,10 +404,10 @@ func send(m *machine) {
 	m.answer = Answer{}
 }
 
-// rightsHead is where the descriptors are in ancillary data.
+// rightsHead is the offset of the descriptors in ancillary data.
 const rightsHead = unsafe.Offsetof(rights{}.files)
 
-// receive takes the next request, if there is one.
+// receive receives the next request, if there is one.
 //
 //go:nosplit
 //go:norace
@@ -421,7 +421,7 @@ func receive(m *machine) bool {
 		return false
 	}
 	if e != 0 || n < unsafe.Sizeof(m.head) {
-		exit(0) // nobody is there to serve any more
+		exit(0) // the host has disappeared
 	}
 	m.inline, m.nfiles = n-unsafe.Sizeof(m.head), 0
 	if m.message.ncontrol >= rightsHead && m.rights.level == unix.SOL_SOCKET && m.rights.kind == unix.SCM_RIGHTS {
@@ -430,7 +430,7 @@ func receive(m *machine) bool {
 	return true
 }
 
-// done closes what came with a request.
+// done closes the descriptors that came with a request.
 //
 //go:nosplit
 //go:norace
@@ -441,8 +441,7 @@ func done(m *machine) {
 	}
 }
 
-// start forks a command and fills in the answer. It returns true in the command's
-// process.
+// start forks a command and fills in the answer. In the command's process it returns true.
 //
 //go:nosplit
 //go:norace
@@ -469,7 +468,7 @@ func start(m *machine) bool {
 	relocate(m)
 	r := (*report)(at(m.report))
 	r.stage = 0
-	// The child's end of the pipe closes when it has executed its program, or ended.
+	// The child's end of the pipe closes when the child has executed its program or ended.
 	if _, _, e := syscall.RawSyscall6(unix.SYS_PIPE2, uintptr(unsafe.Pointer(&m.born)), unix.O_CLOEXEC, 0, 0, 0, 0); e != 0 {
 		m.answer.Errno = e
 		unmapBody(m)
@@ -499,7 +498,7 @@ func start(m *machine) bool {
 	return false
 }
 
-// unmapBody lets go of a body that came as a file.
+// unmapBody unmaps a body that came as a file.
 //
 //go:nosplit
 //go:norace
@@ -510,10 +509,10 @@ func unmapBody(m *machine) {
 	}
 }
 
-// bear waits until a child has executed its program, or ended. A process inside can
-// stop it before that, as it runs under the same user, and must not stop us by that
-// (which is why this is no vfork): the child is made to go on, and killed if that
-// does not help. It is false then, and the child is left to be reaped.
+// bear waits until a child has executed its program or ended. A process inside runs as the same
+// user and can stop the child before that, but must not stop us by it (so this cannot be a vfork).
+// The child is made to continue, and is killed if that does not help; bear then returns false, and
+// the child is left to be reaped.
 //
 //go:nosplit
 //go:norace
@@ -528,7 +527,7 @@ func bear(m *machine, pid uintptr) bool {
 			return true
 		}
 		if e == 0 && m.wait[1].Revents != 0 {
-			break // nobody is there to serve any more
+			break // the host has disappeared
 		}
 		m.info[0] = 0
 		syscall.RawSyscall6(unix.SYS_WAITID, unix.P_PID, pid, uintptr(unsafe.Pointer(&m.info)), unix.WSTOPPED|unix.WNOHANG, 0, 0)
@@ -541,7 +540,7 @@ func bear(m *machine, pid uintptr) bool {
 	return false
 }
 
-// relocate turns the offsets that a body begins with into addresses.
+// relocate converts the offsets at the start of a body into addresses.
 //
 //go:nosplit
 //go:norace
@@ -556,7 +555,7 @@ func relocate(m *machine) {
 	}
 }
 
-// bury waits for a child that became nothing.
+// bury waits for a child that did not become a command.
 //
 //go:nosplit
 //go:norace
@@ -569,8 +568,7 @@ func bury(pid uintptr) {
 	}
 }
 
-// become turns a new process into the command. Where it cannot, it reports why and
-// returns.
+// become turns a new process into the command. If that fails, it reports the reason and returns.
 //
 //go:nosplit
 //go:norace
@@ -585,7 +583,7 @@ func become(m *machine) {
 			return
 		}
 	}
-	// The pipe stays, under the one number that close_range leaves.
+	// Keep the pipe, under the only number that close_range leaves open.
 	syscall.RawSyscall6(unix.SYS_DUP3, uintptr(m.born[1]), bornFD, unix.O_CLOEXEC, 0, 0, 0)
 	syscall.RawSyscall6(unix.SYS_CLOSE_RANGE, bornFD+1, uintptr(^uint32(0)), 0, 0, 0, 0)
 	if m.head.data > 0 {
@@ -603,7 +601,7 @@ func become(m *machine) {
 	execute(m, r)
 }
 
-// execute tries the paths of the program one after the other.
+// execute tries the program's paths one after the other.
 //
 //go:nosplit
 //go:norace
@@ -625,7 +623,7 @@ func execute(m *machine, r *report) {
 	r.stage = StageExec
 }
 
-// signal sends one to the process group of a command.
+// signal sends a signal to the process group of a command.
 //
 //go:nosplit
 //go:norace
@@ -645,10 +643,10 @@ func signal(m *machine) syscall.Errno {
 	return unix.ESRCH
 }
 
-// reset kills all others and returns when they are gone. From the first process
-// that is everyone, and nobody can fork away from it: the kernel goes through the
-// list of all processes there are under a lock. Which it need not where there are no
-// children: whoever loses its parent becomes ours.
+// reset kills all other processes and returns when they are gone. When PID 1 sends the signal, it
+// reaches every process in the namespace, and none can escape by forking: the kernel walks the list
+// of all processes under a lock. It is not needed if there are no children, since a process that
+// loses its parent becomes our child.
 //
 //go:nosplit
 //go:norace
@@ -660,7 +658,7 @@ func reset(m *machine) {
 	}
 }
 
-// listen opens a socket to be given away.
+// listen opens a socket to be passed out.
 //
 //go:nosplit
 //go:norace

@@ -9,26 +9,26 @@ import (
 	"unsafe"
 )
 
-// Script is a list of system calls that the first process makes before it serves.
-// It is written in the parent, where code may allocate, look things up and fail.
+// Script is a list of system calls that the init process makes before it serves. It is written in
+// the parent, where code may allocate, look things up and fail.
 type Script struct {
 	calls   []call
-	files   []int  // descriptors of the parent's, to be handed over
-	data    []byte // what pointers point to, in 8-byte steps
+	files   []int  // descriptors of the parent, to be sent along
+	data    []byte // what pointers point to, in units of 8 bytes
 	strings map[string]Arg
-	probes  []int // calls whose success the answer tells of
+	probes  []int // calls whose success the answer reports
 	links   []link
-	passed  []int // the calls that may give the descriptor that travels with the answer
+	passed  []int // calls that may return the descriptor to send with the answer
 	err     error
 }
 
-// Wait has the process read one byte from its control socket before it goes on: until
-// then the parent can prepare what it needs a process for.
+// Wait makes the process read one byte from its control socket before it continues; until then the
+// parent can make preparations that need the process.
 func (s *Script) Wait() {
 	s.add(call{what: "wait for the parent", nr: syscall.SYS_READ, least: 1}, []Arg{N(firstFile), s.Bytes(make([]byte, 8)), N(1)})
 }
 
-// File is a descriptor of the caller's as an argument. The process gets its own.
+// File returns an argument for a descriptor of the caller. The process gets its own copy.
 func (s *Script) File(fd int) Arg {
 	s.files = append(s.files, fd)
 	return Arg{argFile, uintptr(len(s.files) - 1)}
@@ -37,19 +37,19 @@ func (s *Script) File(fd int) Arg {
 // link is a pointer within the data.
 type link struct{ at, to uintptr }
 
-// call is a system call that is to be made.
+// call is a system call to be made.
 type call struct {
 	what  string // for an error
 	nr    uintptr
 	args  [6]Arg
-	allow syscall.Errno // an error that is none
-	may   bool          // every error is none
-	least int           // results below are an error
-	skip  int           // after a success, so many calls are left out
+	allow syscall.Errno // an error that is tolerated
+	may   bool          // every error is tolerated
+	least int           // results below it are errors
+	skip  int           // number of calls to skip after a success
 }
 
-// Arg is an argument of a call: a number, a place in the script's data, a file, or
-// what an earlier call returned.
+// Arg is an argument of a call: a number, a place in the script's data, a file, or the result of an
+// earlier call.
 type Arg struct {
 	kind  argKind
 	value uintptr
@@ -64,12 +64,12 @@ const (
 	argFile
 )
 
-// N is a number as an argument.
+// N returns a number as an argument.
 func N[T ~int | ~uint | ~int64 | ~uint64 | ~int32 | ~uint32 | ~uintptr](n T) Arg {
 	return Arg{argNumber, uintptr(n)}
 }
 
-// String puts s into the data, ended by a zero byte.
+// String adds text to the data, terminated by a zero byte.
 func (s *Script) String(text string) Arg {
 	if a, ok := s.strings[text]; ok {
 		return a
@@ -85,7 +85,7 @@ func (s *Script) String(text string) Arg {
 	return a
 }
 
-// Bytes puts b into the data, aligned to 8 bytes.
+// Bytes adds b to the data, aligned to 8 bytes.
 func (s *Script) Bytes(b []byte) Arg {
 	at := len(s.data)
 	s.data = append(s.data, b...)
@@ -95,7 +95,7 @@ func (s *Script) Bytes(b []byte) Arg {
 	return Arg{argData, uintptr(at)}
 }
 
-// Value puts a kernel structure without pointers into the data.
+// Value adds a kernel structure without pointers to the data.
 func Value[T any](s *Script, v *T) Arg {
 	return s.Bytes(unsafe.Slice((*byte)(unsafe.Pointer(v)), unsafe.Sizeof(*v)))
 }
@@ -105,8 +105,7 @@ func (s *Script) Link(data Arg, offset uintptr, to Arg) {
 	s.links = append(s.links, link{data.value + offset, to.value})
 }
 
-// Must adds a call that has to succeed, and returns its result as an argument for
-// later ones.
+// Must adds a call that must succeed, and returns its result as an argument for later calls.
 func (s *Script) Must(what string, nr uintptr, args ...Arg) Arg {
 	return s.add(call{what: what, nr: nr}, args)
 }
@@ -116,24 +115,24 @@ func (s *Script) May(nr uintptr, args ...Arg) Arg {
 	return s.add(call{nr: nr, may: true}, args)
 }
 
-// MustBut is Must for a call whose error may be e.
+// MustBut is Must for a call that may also fail with e.
 func (s *Script) MustBut(e syscall.Errno, what string, nr uintptr, args ...Arg) Arg {
 	return s.add(call{what: what, nr: nr, allow: e}, args)
 }
 
-// Else makes the call added last the alternative to those that follow: if it
-// succeeds, the next n calls are left out.
+// Else makes the following n calls alternatives of the call added last: if that succeeds, they are
+// skipped.
 func (s *Script) Else(n int) { s.calls[len(s.calls)-1].skip = n }
 
-// Probe has the answer tell whether the call added last succeeded; it returns the
+// Probe makes the answer report whether the call added last succeeded; it returns the corresponding
 // bit of Answer.Probes.
 func (s *Script) Probe() uint64 {
 	s.probes = append(s.probes, len(s.calls)-1)
 	return 1 << (len(s.probes) - 1)
 }
 
-// Pass sends a descriptor along with the answer: what the first of these calls that
-// was made and succeeded has returned.
+// Pass sends a descriptor with the answer: the result of the first of these calls that was made and
+// succeeded.
 func (s *Script) Pass(results ...Arg) {
 	for _, r := range results {
 		s.passed = append(s.passed, int(r.value))
@@ -142,14 +141,14 @@ func (s *Script) Pass(results ...Arg) {
 
 func (s *Script) add(c call, args []Arg) Arg {
 	copy(c.args[:], args)
-	if s.calls == nil { // a root takes some hundred
+	if s.calls == nil { // a root takes some hundred calls
 		s.calls, s.data = make([]call, 0, 320), append(make([]byte, 0, 16<<10), s.data...)
 	}
 	s.calls = append(s.calls, c)
 	return Arg{argResult, uintptr(len(s.calls) - 1)}
 }
 
-// Explain says what the refusal a was about.
+// Explain returns the error for the refusal a.
 func (s *Script) Explain(a *Answer) error {
 	if a.PID < 0 || a.PID >= int64(len(s.calls)) {
 		return ErrAnswer
@@ -161,7 +160,7 @@ func (s *Script) Explain(a *Answer) error {
 	return fmt.Errorf("%s: %w", what, a.Errno)
 }
 
-// Run makes the calls here, on the calling thread.
+// Run makes the calls in this process, on the calling thread.
 func (s *Script) Run() error {
 	region := make([]uint64, (len(s.data)+len(s.calls)*int(unsafe.Sizeof(op{})))/8+16)
 	bytes := unsafe.Slice((*byte)(unsafe.Pointer(&region[0])), 8*len(region))

@@ -14,19 +14,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The control socket is a SOCK_SEQPACKET: a message is one frame or one answer, in
-// the byte order of the machine. A body too large for the inline buffer travels as
-// a file in memory, which the first process maps.
+// The control socket is a SOCK_SEQPACKET: a message is one frame or one answer, in the machine's
+// byte order. A body too large for the inline buffer is sent as a file in memory, which the init
+// process maps.
 
-// frame heads a request.
+// frame is the header of a request.
 type frame struct {
 	op    uint32
 	size  uint32 // of the body
-	id    uint64 // of the command, or of the request where it has none
-	args  uint32 // start: how many; signal: the signal; listen: the socket's domain
-	env   uint32 // start: how many; listen: the socket's type
-	paths uint32 // start: how many; listen: the backlog, or 0 for none
-	dir   uint32 // start: where in the body
+	id    uint64 // of the command, or of a request that concerns none
+	args  uint32 // start: number of arguments; signal: the signal; listen: the socket's domain
+	env   uint32 // start: number of variables; listen: the socket's type
+	paths uint32 // start: number of paths; listen: the backlog, or 0 for none
+	dir   uint32 // start: offset of the directory in the body
 	data  uint64 // start: RLIMIT_DATA, or 0
 }
 
@@ -34,24 +34,24 @@ type frame struct {
 const (
 	opStart  = 1 + iota // files: stdin, stdout, stderr, and the body if it is not inline
 	opSignal            // to a command's process group
-	opReset             // kill everybody else, and answer when they are gone
+	opReset             // kill all other processes, and answer when they are gone
 	opListen            // answered with a socket
 )
 
-// Event is what an Answer tells.
+// Event is the kind of an Answer.
 type Event uint32
 
-// The events. No first byte of an answer is one that text begins with.
+// The events. None equals the first byte of a text message.
 const (
 	Ready   Event = 1 + iota // the script is done
 	Refused                  // the script failed
 	Started                  // a command runs
 	Failed                   // a command could not be started
 	Exited                   // a command has ended
-	Done                     // a request other than a start was carried out, or not: see Errno
+	Done                     // a request other than a start was carried out or failed: see Errno
 )
 
-// Stage is where starting a command failed.
+// Stage is the step at which starting a command failed.
 type Stage uint32
 
 // The stages.
@@ -62,14 +62,14 @@ const (
 	StageExec                   // the program
 )
 
-// Answer is what the first process tells.
+// Answer is a message of the init process.
 type Answer struct {
 	Event  Event
 	Errno  syscall.Errno // Refused, Failed, Done
 	ID     uint64        // of the command or the request
-	PID    int64         // Started; Refused: the failed call's place in the script
+	PID    int64         // Started; Refused: index of the failed call in the script
 	Stage  Stage         // Failed
-	Path   uint32        // Failed in StageExec: which of the paths
+	Path   uint32        // Failed in StageExec: index of the path
 	Wait   int32         // Exited: the wait status
 	Probes uint64        // Ready: the probes that succeeded
 	RSS    int64         // Exited: the largest resident set, in kibibytes
@@ -80,11 +80,11 @@ type Answer struct {
 // answerSize is the length of an answer on the wire.
 const answerSize = int(unsafe.Sizeof(Answer{}))
 
-// ErrAnswer means that a message is no answer of a first process.
+// ErrAnswer means that a message is not an answer of an init process.
 var ErrAnswer = errors.New("initproc: malformed answer")
 
-// ParseAnswer reads an answer. Whoever took over the first process may have sent
-// it, so nothing in it is to be believed beyond that process's own sandbox.
+// ParseAnswer reads an answer. It may come from somebody who took over the init process, so it must
+// not be trusted beyond that process's own sandbox.
 func ParseAnswer(b []byte) (a Answer, err error) {
 	if len(b) != answerSize {
 		return a, ErrAnswer
@@ -96,7 +96,7 @@ func ParseAnswer(b []byte) (a Answer, err error) {
 	return a, nil
 }
 
-// Usage is what an ended command used.
+// Usage returns the processor time of an ended command.
 func (a *Answer) Usage() (user, system time.Duration) {
 	return time.Duration(a.User), time.Duration(a.System)
 }
@@ -104,7 +104,7 @@ func (a *Answer) Usage() (user, system time.Duration) {
 // Command is a command to be started.
 type Command struct {
 	ID    uint64
-	Paths []string // the program; where it is not found at one, it is looked for at the next
+	Paths []string // paths of the program, tried in order until one exists
 	Args  []string
 	Dir   string
 	Env   []string
@@ -112,25 +112,24 @@ type Command struct {
 	Data  int64 // RLIMIT_DATA in bytes, if positive
 }
 
-// Message is a request as it is to be sent.
+// Message is a request ready to be sent.
 type Message struct {
 	Bytes []byte
 	Files []*os.File
-	own   *os.File // one of Files that is ours to close
+	own   *os.File // the file in Files that the message must close
 }
 
-// Close closes what the message holds for itself, once it is sent.
+// Close closes the message's own file, once the message is sent.
 func (m *Message) Close() {
 	if m.own != nil {
 		m.own.Close()
 	}
 }
 
-// inlineSize is the longest body that travels in its frame.
+// inlineSize is the longest body that is sent within its frame.
 const inlineSize = 48 << 10
 
-// MaxBody bounds a body: the kernel takes no more than 6 MiB of arguments and
-// environment.
+// MaxBody bounds a body: the kernel accepts at most 6 MiB of arguments and environment.
 const MaxBody = 16 << 20
 
 // Encode returns the request to start c.
@@ -204,15 +203,15 @@ func memoryFile(b []byte) (*os.File, error) {
 
 // Signal returns the request to send a signal to a command's process group.
 func Signal(seq, command uint64, sig syscall.Signal) *Message {
-	// The one request that names a command and is answered by its own number.
+	// This is the only request that names a command and is answered by its own number.
 	return (&frame{op: opSignal, id: seq, args: uint32(sig), data: command}).message()
 }
 
-// Reset returns the request to kill all processes but the first.
+// Reset returns the request to kill all processes except the init process.
 func Reset(seq uint64) *Message { return (&frame{op: opReset, id: seq}).message() }
 
-// Listen returns the request to open a socket inside, bound to an address; with a
-// backlog it listens. The answer brings it.
+// Listen returns the request to open a socket inside, bound to an address; with a backlog it
+// listens. The answer carries the socket.
 func Listen(seq uint64, domain, typ, backlog int, addr []byte) *Message {
 	f := frame{op: opListen, size: uint32(len(addr)), id: seq, args: uint32(domain), env: uint32(typ), paths: uint32(backlog)}
 	m := f.message()

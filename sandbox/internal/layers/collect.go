@@ -13,7 +13,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
-// Collected is what a collection removed and what it left.
+// Collected reports what a collection removed and kept.
 type Collected struct {
 	Layers int   // removed
 	Bytes  int64 // freed
@@ -21,21 +21,20 @@ type Collected struct {
 	Held   int64 // bytes that remain
 }
 
-// Collect removes what killed processes left half made, what an earlier boot of
-// the machine left, and then, while the store is larger than MaxBytes, the layers
-// that nobody holds, longest unused first. The store collects by itself whenever it
-// has made a layer.
+// Collect removes the incomplete layers of killed processes and those of earlier boots of the
+// machine. While the store is larger than MaxBytes, it then removes layers that nobody holds, the
+// longest unused first. The store collects by itself after making a layer.
 func (s *Store) Collect() (Collected, error) { return s.collect(true) }
 
 // stored is a layer as a collection sees it.
 type stored struct {
 	home  string
 	used  time.Time
-	bytes int64 // that it holds alone
+	bytes int64 // bytes not shared with other layers
 }
 
-// bootAge is how long what another boot left is kept: a store on a network may be
-// in use by another machine, whose boots have other names.
+// bootAge is the time for which data of other boots is kept: a store on a network may be in use by
+// another machine, whose boots have other names.
 const bootAge = 7 * 24 * time.Hour
 
 func (s *Store) collect(all bool) (Collected, error) {
@@ -96,7 +95,7 @@ func (s *Store) list() ([]stored, error) {
 			}
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // someone else is removing it
+			continue // another process is removing it
 		}
 		if err != nil {
 			return nil, err
@@ -120,7 +119,7 @@ func (s *Store) evict(l stored) (freed int64, ok bool, err error) {
 	if !lockAlone(f) || !same(f, l.home) {
 		return 0, false, nil
 	}
-	// Out of sight first: whoever waits for the lock must find it gone.
+	// Move it out of sight first: a process that waits for the lock must find it gone.
 	gone := filepath.Join(s.dir, layersMaking, "gone-"+filepath.Base(l.home)+"-"+strconv.FormatInt(time.Now().UnixNano(), 36))
 	if err := os.Rename(l.home, gone); err != nil {
 		return 0, false, err
@@ -129,7 +128,7 @@ func (s *Store) evict(l stored) (freed int64, ok bool, err error) {
 	_ = filepath.WalkDir(gone, func(p string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			if fi, err := d.Info(); err == nil && tree.Links(fi) == 2 {
-				freed += fi.Size() // the blob's only other user
+				freed += fi.Size() // the only other link of the blob
 			}
 		}
 		return nil
@@ -137,8 +136,8 @@ func (s *Store) evict(l stored) (freed int64, ok bool, err error) {
 	return freed, true, tree.Remove(gone)
 }
 
-// sweepBlobs adds up the blobs and, if asked to, removes those that no layer has.
-// A layer in the making that wanted one of them then writes it itself.
+// sweepBlobs adds up the sizes of the blobs and, if remove is set, removes those that no layer
+// uses. A layer in progress that wanted one of them then writes it itself.
 func (s *Store) sweepBlobs(remove bool) (int64, error) {
 	var sum int64
 	err := filepath.WalkDir(filepath.Join(s.dir, layersBlobs), func(p string, d fs.DirEntry, err error) error {
@@ -162,7 +161,7 @@ func (s *Store) sweepBlobs(remove bool) (int64, error) {
 	return sum, err
 }
 
-// sweepMaking removes what killed processes left.
+// sweepMaking removes the directories that killed processes left.
 func (s *Store) sweepMaking() {
 	dir := filepath.Join(s.dir, layersMaking)
 	entries, _ := os.ReadDir(dir)
@@ -187,7 +186,7 @@ func (s *Store) sweepMaking() {
 	}
 }
 
-// sweepBoots removes what earlier boots of the machine left.
+// sweepBoots removes the data of earlier boots of the machine.
 func (s *Store) sweepBoots() {
 	entries, _ := os.ReadDir(s.top)
 	for _, e := range entries {

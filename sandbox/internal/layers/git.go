@@ -17,7 +17,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 )
 
-// snapshotName names a commit for messages, such as "/repo@HEAD".
+// snapshotName returns the name of a commit for messages, such as "/repo@HEAD".
 func snapshotName(dir, rev string) string { return dir + "@" + rev }
 
 // resolve opens the repository and finds the commit that a revision names.
@@ -56,12 +56,12 @@ func Checkout(ctx context.Context, dir, rev, dst string) error {
 	return nil
 }
 
-// verifiedObjects reads objects and checks that each is what its name says: what
-// is stored under a hash is shared between repositories, and one of them may have
-// been written by a command. The hash is the one that detects known collisions.
+// verifiedObjects reads objects and checks that the content of each matches its hash: content
+// stored under a hash is shared between repositories, and a command may have written one of them.
+// The hash function detects known collisions.
 type verifiedObjects struct{ from storer.EncodedObjectStorer }
 
-// copy writes an object's content and fails if it is not the one of that name.
+// copy writes an object's content, and fails if it does not match the hash.
 func (v verifiedObjects) copy(w io.Writer, kind plumbing.ObjectType, hash plumbing.Hash) (int64, error) {
 	o, err := v.from.EncodedObject(kind, hash)
 	if err != nil {
@@ -83,7 +83,7 @@ func (v verifiedObjects) copy(w io.Writer, kind plumbing.ObjectType, hash plumbi
 	return n, nil
 }
 
-// read returns the content of an object that is small by nature.
+// read returns the content of an object of a kind that is small.
 func (v verifiedObjects) read(kind plumbing.ObjectType, hash plumbing.Hash) ([]byte, error) {
 	var b bytes.Buffer
 	_, err := v.copy(&limitedBuffer{&b, 64 << 20}, kind, hash)
@@ -102,7 +102,7 @@ func (l *limitedBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// commitTree is the tree of a commit.
+// commitTree returns the tree of a commit.
 func (v verifiedObjects) commitTree(commit plumbing.Hash) (plumbing.Hash, error) {
 	b, err := v.read(plumbing.CommitObject, commit)
 	if err != nil {
@@ -116,7 +116,7 @@ func (v verifiedObjects) commitTree(commit plumbing.Hash) (plumbing.Hash, error)
 	return plumbing.NewHash(string(hash)), nil
 }
 
-// entries are those of a tree.
+// entries returns the entries of a tree.
 func (v verifiedObjects) entries(tree plumbing.Hash) ([]object.TreeEntry, error) {
 	b, err := v.read(plumbing.TreeObject, tree)
 	if err != nil {
@@ -134,19 +134,19 @@ func (v verifiedObjects) entries(tree plumbing.Hash) ([]object.TreeEntry, error)
 	return t.Entries, nil
 }
 
-// checkout is one commit's way into a layer.
+// checkout is the state of writing one commit into a layer.
 type checkout struct {
 	ctx     context.Context
 	objects verifiedObjects
-	store   *Store // nil without one
+	store   *Store // nil if there is none
 	top     string
 	root    *os.Root
-	linked  map[string]bool // blobs this layer has a link of
+	linked  map[string]bool // blobs that this layer already links
 	bytes   int64
 }
 
-// checkoutTree writes a tree below dst and returns the bytes that it alone holds.
-// Where there is a store, it shares the files with other layers.
+// checkoutTree writes a tree below dst and returns the bytes that are not shared. If there is a
+// store, it shares the files with other layers.
 func checkoutTree(ctx context.Context, s *Store, v verifiedObjects, tree plumbing.Hash, dst string) (int64, error) {
 	root, err := os.OpenRoot(dst)
 	if err != nil {
@@ -158,8 +158,8 @@ func checkoutTree(ctx context.Context, s *Store, v verifiedObjects, tree plumbin
 	return c.bytes, err
 }
 
-// maxDepth is how deep directories may be nested; a tree that contains itself
-// cannot be made, one that is deeper than paths can be long can.
+// maxDepth is the deepest nesting of directories. A tree cannot contain itself, but it can be
+// deeper than the longest path.
 const maxDepth = 512
 
 func (c *checkout) dir(tree plumbing.Hash, rel string, depth int) error {
@@ -200,8 +200,8 @@ func (c *checkout) dir(tree plumbing.Hash, rel string, depth int) error {
 	return nil
 }
 
-// file links a blob that the store has, or writes it. A layer has no two links of
-// one blob: commands would take the files for one ("cp: are the same file").
+// file links a blob that the store has, or writes it. A layer never has two links to one blob:
+// commands would consider the files identical ("cp: are the same file").
 func (c *checkout) file(e object.TreeEntry, name string) error {
 	perm, suffix := os.FileMode(0o644), ""
 	if e.Mode == filemode.Executable {

@@ -14,13 +14,13 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
-// treeSum names the content of a directory.
+// treeSum identifies the content of a directory.
 type treeSum struct {
 	id    string // SHA-256 over names, modes and contents, in hexadecimal
 	bytes int64
 }
 
-// hashTree reads a directory that nobody writes. Times and owners do not count.
+// hashTree hashes a directory that nobody writes to. Times and owners do not count.
 func hashTree(ctx context.Context, dir string) (treeSum, error) {
 	var s treeSum
 	sum, err := s.dir(ctx, dir)
@@ -28,8 +28,8 @@ func hashTree(ctx context.Context, dir string) (treeSum, error) {
 	return s, err
 }
 
-// dir hashes one directory: each entry is a line of mode, hash of its content and
-// quoted name, in the order that ReadDir has.
+// dir hashes one directory: each entry is a line with its mode, the hash of its content and its
+// quoted name, in the order of ReadDir.
 func (s *treeSum) dir(ctx context.Context, dir string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

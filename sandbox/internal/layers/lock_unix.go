@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockable reports why leases cannot be had on this system.
+// lockable returns the reason if leases are not available on this system.
 func lockable() error { return nil }
 
-// lockShared waits until nobody removes the directory that f is, and keeps others
-// from it while f is open. The kernel ends it with the process.
+// lockShared waits until nobody is removing the directory f, and prevents its removal while f is
+// open. The kernel releases the lock when the process ends.
 func lockShared(f *os.File) error {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_SH)
@@ -25,19 +25,20 @@ func lockShared(f *os.File) error {
 	}
 }
 
-// lockAlone reports whether nobody holds the directory, and keeps it so.
+// lockAlone takes the directory's exclusive lock, and reports false if somebody holds the
+// directory.
 func lockAlone(f *os.File) bool { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil }
 
-// privateTo reports a directory of ours that no other user can write.
+// privateTo reports whether a directory is ours and no other user can write to it.
 func privateTo(fi fs.FileInfo) bool {
 	st, ok := fi.Sys().(*syscall.Stat_t)
 	return ok && int(st.Uid) == os.Geteuid() && fi.Mode().Perm()&0o022 == 0
 }
 
-// bootPrefix begins the names of the parts of a store.
+// bootPrefix is the prefix of the names of a store's parts.
 const bootPrefix = "boot-"
 
-// bootName names this boot of the machine, where the system tells.
+// bootName returns a name for this boot of the machine, if the system provides one.
 func bootName() string {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

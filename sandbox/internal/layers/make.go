@@ -12,8 +12,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
-// Hold takes a lease of a layer that is in the store; the error is
-// fs.ErrNotExist if it is not.
+// Hold takes a lease on a layer in the store. If the layer is not in the store, the error is
+// fs.ErrNotExist.
 func (s *Store) Hold(id string) (*Layer, error) {
 	if !validLayerID(id) {
 		return nil, fmt.Errorf("layer %q: %w", id, fs.ErrNotExist)
@@ -28,7 +28,7 @@ func (s *Store) Hold(id string) (*Layer, error) {
 			lease.Close()
 			return nil, err
 		}
-		// It may have been on its way out while we waited.
+		// It may have been removed while we waited.
 		if same(lease, home) {
 			return &Layer{id: id, path: filepath.Join(home, layerTree), from: home, lease: lease}, touch(home)
 		}
@@ -42,7 +42,7 @@ func same(f *os.File, path string) bool {
 	return errA == nil && errB == nil && os.SameFile(a, b)
 }
 
-// validLayerID guards paths made of ids that a caller may have made up.
+// validLayerID guards paths that are built from ids, which a caller may have made up.
 func validLayerID(id string) bool {
 	kind, hash, ok := strings.Cut(id, "-")
 	if !ok || kind != "git" && kind != "dir" || len(hash) < 40 {
@@ -51,8 +51,7 @@ func validLayerID(id string) bool {
 	return strings.Trim(hash, "0123456789abcdef") == ""
 }
 
-// begin makes a directory for a layer to be; its lock tells Collect that someone
-// is at work.
+// begin makes a directory for a new layer; its lock shows Collect that the layer is being made.
 func (s *Store) begin() (string, *os.File, error) {
 	home, err := os.MkdirTemp(filepath.Join(s.dir, layersMaking), "layer-*")
 	if err != nil {
@@ -91,8 +90,8 @@ func (s *Store) make(id string, fill func(dst string) (int64, error)) (*Layer, e
 	return l, nil
 }
 
-// publish puts a whole layer in its place and holds it. Whoever comes second, of
-// two who made the same, uses the other's, unless that is collected just then.
+// publish moves a complete layer to its place and holds it. If two made the same layer, the second
+// uses the first one's, unless that is being collected just then.
 func (s *Store) publish(home, id string, bytes int64) (*Layer, error) {
 	text := strconv.FormatInt(bytes, 10)
 	if err := os.WriteFile(filepath.Join(home, layerUsed), []byte(text), 0o600); err != nil {
@@ -108,8 +107,8 @@ func (s *Store) publish(home, id string, bytes int64) (*Layer, error) {
 	return l, nil
 }
 
-// settle is publish without what follows. The maker's lock keeps his own from being
-// collected.
+// settle is publish without the collection that follows. The maker's lock keeps the new layer from
+// being collected.
 func (s *Store) settle(home, id string) (*Layer, error) {
 	for {
 		err := os.Rename(home, filepath.Join(s.dir, layersByID, id))
@@ -133,7 +132,7 @@ func (s *Store) settle(home, id string) (*Layer, error) {
 	}
 }
 
-// aliased holds the layer of a commit that was met before.
+// aliased holds the layer of a commit that was stored before.
 func (s *Store) aliased(commit string) (*Layer, error) {
 	b, err := os.ReadFile(filepath.Join(s.dir, layersAlias, commit))
 	if err != nil {

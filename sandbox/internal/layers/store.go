@@ -1,5 +1,5 @@
-// Package layers is a store of read-only directory trees, each kept once under the hash of its
-// content. Any number of processes may share one.
+// Package layers implements a store of read-only directory trees, each kept once under the hash of
+// its content. Any number of processes may share one.
 package layers
 
 import (
@@ -18,16 +18,16 @@ import (
 
 // Store is a directory of trees, each kept once under the hash of its content.
 //
-// A layer is made beside the others and renamed into place when it is whole, so
-// that a process killed at any moment leaves no half a layer, only a directory
-// that the next Collect removes. What a crash of the machine may have torn is not
-// used after it: every boot of the machine has a part of the store to itself.
+// A layer is made next to the others and renamed into place when it is complete. If a process is
+// killed at any moment, it leaves no partial layer, only a directory that the next Collect removes.
+// Layers that a crash of the machine may have damaged are not used afterwards: every boot of the
+// machine uses its own part of the store.
 type Store struct {
-	// MaxBytes is how much the store may hold before the layers longest unused are
-	// removed. A layer in use stays whatever its size. A negative value is no bound.
+	// MaxBytes is the size above which the store removes the layers that have been unused the
+	// longest. A layer in use stays whatever its size. A negative value means no limit.
 	MaxBytes int64
 
-	dir string // the part of this boot
+	dir string // the part for this boot
 	top string
 }
 
@@ -39,14 +39,14 @@ const defaultLayerBytes = 4 << 30
 // The parts of a store.
 const (
 	layersByID   = "layers"  // id → directory with tree and meta
-	layersBlobs  = "blobs"   // content of files that commits have in common
+	layersBlobs  = "blobs"   // content of files that several commits have in common
 	layersAlias  = "commits" // commit → id
-	layersMaking = "making"  // what is not whole yet, or about to be removed
+	layersMaking = "making"  // layers that are incomplete or about to be removed
 	layerTree    = "tree"
-	layerUsed    = "used" // its time is that of the last use, its size in text is its content
+	layerUsed    = "used" // its modification time is the last use; its content is the size in text
 )
 
-// Open opens the store in dir, and makes it if it is not there. Zero bytes mean 4 GiB.
+// Open opens the store in dir, and makes it if it does not exist. Zero bytes mean 4 GiB.
 func Open(dir string, maxBytes int64) (*Store, error) {
 	if err := lockable(); err != nil {
 		return nil, err
@@ -80,31 +80,32 @@ func Open(dir string, maxBytes int64) (*Store, error) {
 	return s, nil
 }
 
-// Layer is one tree of a store, held for as long as it is not closed.
+// Layer is one tree of a store. It is held until it is closed.
 type Layer struct {
 	id    string
 	path  string
-	from  string // directory that a workspace over it has as its path
+	from  string // the path of a workspace over it
 	lease *os.File
 }
 
-// ID names the layer's content: equal trees have equal ids.
+// ID identifies the layer's content: equal trees have equal ids.
 func (l *Layer) ID() string { return l.id }
 
 // Path is the layer's tree on the host. It must not be changed.
 func (l *Layer) Path() string { return l.path }
 
-// From returns the directory that a workspace over the layer has as its path.
+// From returns the directory that a workspace over the layer uses as its path.
 func (l *Layer) From() string { return l.from }
 
-// Close lets the store remove the layer when it needs room.
+// Close allows the store to remove the layer when it needs space.
 func (l *Layer) Close() error { return l.lease.Close() }
 
-// Commit holds the tree of a commit of the git repository that holds dir, and makes its layer if
-// there is none yet. Every object is checked against its hash, so that a repository cannot put its
-// content under another's name. Files that several commits have in common are stored once.
+// Commit returns the layer of a commit of the git repository that contains dir, held, and makes it
+// if it does not exist yet. Every object is checked against its hash, so that a repository cannot
+// put its content under another one's name. Files that several commits have in common are stored
+// once.
 func (s *Store) Commit(ctx context.Context, dir, rev string) (*Layer, error) {
-	if plumbing.IsHash(rev) { // a commit's own name: the repository need not be asked
+	if plumbing.IsHash(rev) { // a full hash: the repository need not be read
 		if l, err := s.aliased(rev); err == nil {
 			l.from = dir
 			return l, nil
@@ -136,10 +137,10 @@ func (s *Store) Commit(ctx context.Context, dir, rev string) (*Layer, error) {
 	return l, nil
 }
 
-// Dir holds the content of a directory as it is now, and makes its layer if there
-// is none yet. Sockets, pipes and devices are left out. The store must not be in it.
+// Dir returns the layer of a directory's current content, held, and makes it if it does not exist
+// yet. Sockets, pipes and devices are left out. The store must not be inside dir.
 func (s *Store) Dir(ctx context.Context, dir string) (*Layer, error) {
-	// The copy is hashed, not the original, which may change meanwhile.
+	// Hash the copy, not the original, which may change meanwhile.
 	home, lock, err := s.begin()
 	if err != nil {
 		return nil, err

@@ -11,8 +11,8 @@ import (
 // base85 is the alphabet of git's binary patches.
 const base85 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
 
-// writeBinary writes content as git's "literal": compressed, in lines that begin
-// with a letter for their length in bytes.
+// writeBinary writes content as git's "literal": compressed, in lines that begin with a letter for
+// their length in bytes.
 func writeBinary(w io.Writer, content []byte) {
 	var packed bytes.Buffer
 	z := zlib.NewWriter(&packed)

@@ -1,4 +1,4 @@
-// Package patch writes a change as git diff does.
+// Package patch writes changes in git diff format.
 package patch
 
 import (
@@ -21,11 +21,11 @@ import (
 const (
 	// maxText is the largest file that is compared line by line.
 	maxText = 4 << 20
-	// maxPatched is the largest file that a patch holds.
+	// maxPatched is the largest file that is included in a patch.
 	maxPatched = 64 << 20
 )
 
-// blob is one side of a file in a patch; nil stands for none.
+// blob is one side of a file in a patch; nil means that the file does not exist there.
 type blob struct {
 	mode string
 	text []byte
@@ -35,8 +35,8 @@ type blob struct {
 
 const noBlob = "0000000000000000000000000000000000000000"
 
-// Write writes the change as git diff does. For applying, binary contents are
-// written too, and whatever git would refuse is left out.
+// Write writes the changes in git diff format. If apply is set, binary contents are written too,
+// and what git would refuse is left out.
 func Write(ctx context.Context, w io.Writer, pairs []tree.Pair, apply bool) error {
 	b := bufio.NewWriter(w)
 	var where review.Paths
@@ -56,7 +56,7 @@ func Write(ctx context.Context, w io.Writer, pairs []tree.Pair, apply bool) erro
 			return fmt.Errorf("%q: %w", p.Path(), err)
 		}
 		pw := patchWriter{b, apply}
-		if was != nil && now != nil && was.mode[:2] != now.mode[:2] { // a file became a link, or a link a file
+		if was != nil && now != nil && was.mode[:2] != now.mode[:2] { // a file was replaced by a link, or a link by a file
 			pw.file(p.Path(), was, nil)
 			was = nil
 		}
@@ -77,7 +77,7 @@ func blobsOf(p tree.Pair, apply bool) (was, now *blob, err error) {
 	return was, now, err
 }
 
-// makeBlob reads a file or link; directories and special files are no blobs.
+// makeBlob reads a file or link; it returns nil for directories and special files.
 func makeBlob(e *tree.Entry, apply bool) (*blob, error) {
 	if e == nil {
 		return nil, nil
@@ -113,7 +113,7 @@ func makeBlob(e *tree.Entry, apply bool) (*blob, error) {
 	return &out, nil
 }
 
-// binary reports what git shows as binary, and what is too large to compare.
+// binary reports whether git shows the content as binary, or whether it is too large to compare.
 func (b *blob) binary() bool {
 	return b != nil && (b.big || len(b.text) > maxText || bytes.IndexByte(b.text[:min(len(b.text), 8000)], 0) >= 0)
 }
@@ -137,10 +137,10 @@ type patchWriter struct {
 	apply bool
 }
 
-// file writes one file's part.
+// file writes the part about one file.
 func (w patchWriter) file(rel string, was, now *blob) {
 	if was != nil && now != nil && was.mode == now.mode && !was.big && !now.big && was.hash == now.hash {
-		return // a change that git does not keep, such as 0644 to 0600
+		return // a change that git does not record, such as 0644 to 0600
 	}
 	from, to := quoteName("a/", rel), quoteName("b/", rel)
 	fmt.Fprintf(w, "diff --git %s %s\n", from, to)
@@ -176,13 +176,13 @@ func (w patchWriter) file(rel string, was, now *blob) {
 func (w patchWriter) hunks(from, to, was, now string) {
 	text, err := udiff.ToUnified("a", "b", was, udiff.Lines(was, now), udiff.DefaultContextLines)
 	if err != nil || text == "" {
-		return // cannot be: the edits are of these texts
+		return // cannot happen: the edits are of these texts
 	}
 	_, text, _ = strings.Cut(text, "\n+++ b\n")
 	fmt.Fprintf(w, "--- %s\n+++ %s\n%s", from, to, text)
 }
 
-// quoteName writes a path as git does where it holds anything unusual.
+// quoteName writes a path as git does, in quotes if it contains anything unusual.
 func quoteName(prefix, rel string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+,=@%:~#"
 	if strings.Trim(rel, plain) == "" {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzQuoteName: no name breaks a line of a patch.
+// FuzzQuoteName checks that no name breaks a line of a patch.
 func FuzzQuoteName(f *testing.F) {
 	for _, s := range []string{".git", ".GIT", "git~1", ".g\u200cit", ".git ", ".git...", ".git::$DATA", `a\.git`, "\xff", "ſ", "İ", "K", "é", "é", ""} {
 		f.Add(s)

@@ -14,8 +14,7 @@ import (
 // maxReviewed bounds a file whose content is reviewed.
 const maxReviewed = 4 << 20
 
-// contents returns both sides of a regular file; what is missing, or was no file,
-// is empty.
+// contents returns both sides of a regular file; a side that is missing or not a file is empty.
 func contents(p tree.Pair) (before, after []byte, err error) {
 	if p.Was != nil && p.Was.Info.Mode().IsRegular() {
 		if before, err = tree.ReadEntry(p.Was, maxReviewed); err != nil {
@@ -28,9 +27,8 @@ func contents(p tree.Pair) (before, after []byte, err error) {
 	return before, after, err
 }
 
-// reviewAttributes looks at new lines of a .gitattributes file that pass files
-// through programs. The programs themselves stand in a configuration; the user's
-// own may have them.
+// reviewAttributes reports new lines of a .gitattributes file that make git run programs on files.
+// The programs themselves are named in a configuration, which may be the user's own.
 func reviewAttributes(before, after []byte) []Finding {
 	had := map[string]bool{}
 	for line := range bytes.Lines(before) {
@@ -74,7 +72,7 @@ func reviewAttribute(field string) (Finding, bool) {
 	return f, true
 }
 
-// builtinDriver reports drivers that are part of git (gitattributes(5)).
+// builtinDriver reports whether a driver is part of git (gitattributes(5)).
 func builtinDriver(name string) bool {
 	switch name {
 	case "ada", "bash", "bibtex", "cpp", "csharp", "css", "dts", "elixir", "fortran", "fountain", "golang", "html", "java",
@@ -85,7 +83,7 @@ func builtinDriver(name string) bool {
 	return false
 }
 
-// reviewModules looks at new settings of a .gitmodules file.
+// reviewModules reports new settings of a .gitmodules file.
 func reviewModules(before, after []byte) []Finding {
 	now, err := ParseGitConfig(after)
 	if err != nil {
@@ -136,11 +134,11 @@ func suspectModule(s Setting) string {
 
 func isSlash(c rune) bool { return c == '/' || c == '\\' }
 
-// installScripts are those that npm and its kin run by themselves.
+// installScripts lists the scripts that npm and similar programs run by themselves.
 var installScripts = []string{"preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare",
 	"prepublish", "prepublishOnly", "prepack", "postpack", "dependencies", "pnpm:devPreinstall"}
 
-// reviewPackage looks at scripts in a package.json that run without being asked for.
+// reviewPackage reports scripts in a package.json that run by themselves.
 func reviewPackage(before, after []byte) []Finding {
 	now, err := packageScripts(after)
 	if err != nil {
@@ -157,8 +155,8 @@ func reviewPackage(before, after []byte) []Finding {
 	return out
 }
 
-// packageScripts reads the scripts; the last of equal keys counts, as for the
-// programs that read the file.
+// packageScripts reads the scripts; of equal keys the last one counts, as for the programs that
+// read the file.
 func packageScripts(b []byte) (map[string]string, error) {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return nil, nil

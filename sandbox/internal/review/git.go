@@ -8,8 +8,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
-// isGitData reports files below .git that hold history: they decide what is checked
-// out, never what is run.
+// isGitData reports files below .git that hold history: they decide what is checked out, never what
+// is run.
 func isGitData(g string) bool {
 	switch g {
 	case "head", "index", "packed-refs", "fetch_head", "orig_head", "merge_head", "merge_msg", "merge_mode",
@@ -24,7 +24,7 @@ func isGitData(g string) bool {
 	return strings.HasPrefix(g, "objects/") && g != "objects/info/alternates" && g != "objects/info/http-alternates"
 }
 
-// git looks at a file of a git directory; g is its path there, folded.
+// git reviews a file of a git directory; g is its path there, folded.
 func (r *reviewer) git(p tree.Pair, g string) {
 	rel := p.Now.Rel
 	parts := strings.Split(g, "/")
@@ -50,8 +50,8 @@ func (r *reviewer) git(p tree.Pair, g string) {
 	}
 }
 
-// gitConfig allows only settings known to be harmless: git's list of those that
-// run something grows with every version.
+// gitConfig allows only settings known to be harmless: git's list of settings that run something
+// grows with every version.
 func (r *reviewer) gitConfig(p tree.Pair) {
 	rel := p.Now.Rel
 	if !p.Now.Info.Mode().IsRegular() {
@@ -79,8 +79,7 @@ func (r *reviewer) gitConfig(p tree.Pair) {
 	}
 }
 
-// newSettings lists the settings in after that are not known to be harmless and
-// that before did not have.
+// newSettings lists the settings in after that are not known to be harmless and are not in before.
 func newSettings(before, after []byte) ([]Setting, error) {
 	now, err := ParseGitConfig(after)
 	if err != nil {
@@ -105,7 +104,7 @@ func newSettings(before, after []byte) ([]Setting, error) {
 	return out, nil
 }
 
-// harmlessSetting reports settings that neither run nor redirect anything.
+// harmlessSetting reports whether a setting neither runs nor redirects anything.
 func harmlessSetting(s Setting) bool {
 	section, rest, _ := strings.Cut(s.Key, ".")
 	name := rest[strings.LastIndexByte(rest, '.')+1:]
@@ -146,13 +145,13 @@ func harmlessSetting(s Setting) bool {
 	return false
 }
 
-// isPlainWord reports the name of a remote, not an address.
+// isPlainWord reports whether a value is the name of a remote rather than an address.
 func isPlainWord(s string) bool {
 	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }
 
-// repositories finds directories that git takes for a bare repository: entering
-// one is enough to use its configuration.
+// repositories finds directories that git treats as a bare repository: entering one is enough for
+// git to use its configuration.
 func (r *reviewer) repositories() {
 	seen := map[*tree.Entry]bool{}
 	for _, p := range r.c.Pairs {

@@ -11,15 +11,15 @@ import (
 type Setting struct{ Key, Value string }
 
 const (
-	// maxConfig bounds what is parsed of a file that a command wrote.
+	// maxConfig bounds the size of a file that is parsed, since a command wrote it.
 	maxConfig = 1 << 20
-	// maxSettings bounds what comes out: each setting bears the name of its section,
-	// which may be as long as all of them together.
+	// maxSettings bounds the size of the result: each setting contains the name of its section,
+	// which may be as long as all settings together.
 	maxSettings = 8 << 20
 )
 
-// ParseGitConfig reads the form that git-config(1) documents under "Syntax". What
-// it is not sure of is an error: a review must not read less than git does.
+// ParseGitConfig reads the syntax that git-config(1) documents under "Syntax". Anything doubtful is
+// an error: a review must not read less than git does.
 func ParseGitConfig(b []byte) ([]Setting, error) {
 	if len(b) > maxConfig {
 		return nil, fmt.Errorf("larger than %d bytes", maxConfig)
@@ -167,7 +167,7 @@ func (p *configParser) setting() error {
 	return p.add(key, value)
 }
 
-// value reads up to the end of the line, or of the lines that are one.
+// value reads to the end of the line, including its continuation lines.
 func (p *configParser) value() (string, error) {
 	var b strings.Builder
 	quoted, keep := false, 0 // keep is the length without trailing white space

@@ -1,8 +1,8 @@
 package review
 
-// known is a path that some program of the host acts on by itself.
+// known is a pattern of paths that some program of the host acts on by itself.
 type known struct {
-	pattern  string // as path.Match; a trailing /** is everything below; without a slash in any directory
+	pattern  string // as for path.Match; a trailing /** matches everything below; without a slash it matches in any directory
 	rule     Rule
 	severity Severity
 	why      string
@@ -19,8 +19,8 @@ const (
 	whyCI      = "a build service or hook manager runs what it says"
 )
 
-// knownPaths is compared without regard to case. What people run knowingly, such
-// as a Makefile or the program itself, is not in it.
+// knownPaths are compared ignoring case. What people run knowingly, such as a Makefile or the
+// program itself, is not included.
 var knownPaths = []known{
 	{".vscode/extensions.json", RuleEditor, Notice, "suggests extensions to install"},
 	{".vscode/**", RuleEditor, Refuse, whyTasks},

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// maxLinks is how many symbolic links are followed on one path, as in the kernel.
+	// maxLinks is the most symbolic links followed on one path, as in the kernel.
 	maxLinks = 40
-	// maxSteps is how many names are followed for all links of a review: each of a
-	// thousand links may lead through forty, of two thousand names each.
+	// maxSteps is the most names followed for all links of a review: each of a thousand links may
+	// lead through forty, each of two thousand names.
 	maxSteps = 2_000_000
 )
 
-// link looks at where a symbolic link leads, as the host's kernel would after an
-// export, and not only at how it is written.
+// link checks where a symbolic link leads after an export, as the host's kernel would follow it,
+// not only how it is written.
 func (r *reviewer) link(e *tree.Entry) {
 	target, err := e.Link()
 	if err != nil {
@@ -39,16 +39,16 @@ func (r *reviewer) link(e *tree.Entry) {
 	}
 }
 
-// spot is a path on the way of a link.
+// spot is a position reached while following a link.
 type spot struct {
-	e   *tree.Entry // nil where nothing is yet
-	git bool        // a .git or below one
-	up  *spot       // set where e is nil
+	e   *tree.Entry // nil if nothing exists there yet
+	git bool        // a .git, or below one
+	up  *spot       // the parent; set if e is nil
 }
 
 func (r *reviewer) spot(e *tree.Entry) *spot { return &spot{e: e, git: r.paths.InGit(e.Rel)} }
 
-// above is the directory of a spot, nil for the top's.
+// above returns the directory of a spot, or nil for the top.
 func (r *reviewer) above(s *spot) *spot {
 	switch {
 	case s.e == nil:
@@ -59,17 +59,17 @@ func (r *reviewer) above(s *spot) *spot {
 	return r.spot(s.e.Up)
 }
 
-// lookup is a name in a directory.
+// lookup is the key of a name in a directory.
 type lookup struct {
 	dir  *tree.Entry
 	name string
 }
 
-// maxLooked is how many names are kept, of which each costs some hundred bytes.
+// maxLooked is the most names cached; each takes some hundred bytes.
 const maxLooked = 1 << 14
 
-// child is what dir holds under name. Links have most of their way in common, and to
-// look at the disk costs a hundred times as much as to remember.
+// child returns what dir contains under name. Links share most of their path, and reading the disk
+// costs a hundred times as much as the cache.
 func (r *reviewer) child(dir *tree.Entry, name string) (*tree.Entry, error) {
 	k := lookup{dir, name}
 	if e, ok := r.looked[k]; ok {
@@ -86,15 +86,15 @@ func (r *reviewer) child(dir *tree.Entry, name string) (*tree.Entry, error) {
 	return e, nil
 }
 
-// linkWalk follows a path through the tree as it is after the change.
+// linkWalk follows a path through the tree as it will be after the change.
 type linkWalk struct {
 	r     *reviewer
 	links int
-	git   bool // passed through a git directory
+	git   bool // went through a git directory
 }
 
-// resolve follows target from at. It returns what is reached, and whether that and
-// all on the way lies inside the workspace.
+// resolve follows target from at. It returns the spot reached, and whether it and everything on the
+// way are inside the workspace.
 func (w *linkWalk) resolve(at *spot, target string) (*spot, bool) {
 	if path.IsAbs(target) {
 		rest, ok := strings.CutPrefix(path.Clean(target)+"/", strings.TrimSuffix(w.r.dir, "/")+"/")

@@ -13,9 +13,9 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
-// fold maps names to one where some common file system takes them for the same:
-// case, composed letters, the code points that HFS+ ignores, and the dots and
-// spaces that Windows drops from the end.
+// fold maps names to the same text if some common file system treats them as equal: it folds case,
+// composed letters, the code points that HFS+ ignores, and the trailing dots and spaces that
+// Windows drops.
 func fold(name string) string {
 	if isPlainASCII(name) {
 		return strings.TrimRight(strings.ToLower(name), ". ")
@@ -38,14 +38,14 @@ func isPlainASCII(s string) bool {
 	return true
 }
 
-// ignoredByHFS reports code points that HFS+ leaves out when it compares names
-// (Apple's Technical Note TN1150).
+// ignoredByHFS reports whether HFS+ ignores a code point when it compares names (Apple's Technical
+// Note TN1150).
 func ignoredByHFS(r rune) bool {
 	return r >= 0x200c && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x206a && r <= 0x206f || r == 0xfeff
 }
 
-// looksLikeGit reports names by which some file system reaches .git: NTFS has
-// short names, streams behind a colon, and takes a backslash for a slash.
+// looksLikeGit reports whether some file system treats a name as .git: NTFS has short names and
+// streams after a colon, and treats a backslash as a slash.
 func looksLikeGit(name string) bool {
 	for _, part := range strings.Split(name, `\`) {
 		part, _, _ = strings.Cut(part, ":")
@@ -56,7 +56,7 @@ func looksLikeGit(name string) bool {
 	return false
 }
 
-// isShort reports name, folded, or its short form on NTFS.
+// isShort reports whether name, folded, is full or its short form on NTFS.
 func isShort(name, full, stem string) bool {
 	f := fold(name)
 	if f == full {
@@ -66,7 +66,7 @@ func isShort(name, full, stem string) bool {
 	return ok && rest != "" && strings.Trim(rest, "0123456789") == ""
 }
 
-// name looks at how a path is spelled.
+// name checks how a path is spelled.
 func (r *reviewer) name(rel string) {
 	base := tree.BaseName(rel)
 	if looksLikeGit(base) && base != ".git" {
@@ -96,8 +96,7 @@ func (r *reviewer) name(rel string) {
 	}
 }
 
-// isDeviceName reports names that Windows keeps for devices, whatever their
-// extension.
+// isDeviceName reports names that Windows reserves for devices, whatever their extension.
 func isDeviceName(base string) bool {
 	stem, _, _ := strings.Cut(strings.ToLower(base), ".")
 	switch stem = strings.TrimRight(stem, " "); stem {
@@ -107,10 +106,10 @@ func isDeviceName(base string) bool {
 	return len(stem) == 4 && (stem[:3] == "com" || stem[:3] == "lpt") && stem[3] >= '1' && stem[3] <= '9'
 }
 
-// collisions finds new names that are one with a sibling's on other systems: what
-// is written to the one then lands in the other.
+// collisions finds new names that are equal to a sibling's on other systems: what is written to one
+// then ends up in the other.
 func (r *reviewer) collisions() error {
-	var dirs []*tree.Entry // in an order in which one is near to the next
+	var dirs []*tree.Entry // in an order in which neighbours are close to each other in the tree
 	added := map[*tree.Entry][]string{}
 	for _, p := range r.c.Pairs {
 		if p.Now == nil || p.Was != nil || p.Now.Up == nil {
@@ -142,10 +141,10 @@ func (r *reviewer) collisions() error {
 	return nil
 }
 
-// alike are the names of a directory that are one on other systems.
+// alike holds the names of a directory that are equal on other systems.
 type alike struct {
 	names  int
-	linked bool // one is a symbolic link: a file may be written through it
+	linked bool // one of them is a symbolic link: a file may be written through it
 }
 
 func (r *reviewer) siblings(dir *tree.Entry) map[string]alike {

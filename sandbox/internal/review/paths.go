@@ -7,18 +7,18 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
-// Paths answers what a path means by where it lies. It remembers the answers for
-// directories, so that a tree costs the number of its paths, however deep it is. The
-// zero value is ready.
+// Paths classifies paths by their location. It caches the answers for directories, so that the cost
+// for a tree depends on the number of its paths, however deep it is. The zero value is ready to
+// use.
 type Paths struct{ dirs map[string]about }
 
-// about is what is known of a directory, from the top to its own name.
+// about is the cached answer for a directory, from the top down to its own name.
 type about struct {
-	git   int // where its last .git ends, 0 if it has none
-	known int // the first of knownPaths for all that lies in it, plus one
+	git   int // end of its last .git in the path, 0 if it has none
+	known int // index, plus one, of the first of knownPaths that matches everything in it
 }
 
-// about looks at a directory; "." is the top.
+// about returns the answer for a directory; "." is the top.
 func (p *Paths) about(dir string) about {
 	if dir == "." || dir == "" {
 		return about{}
@@ -45,7 +45,7 @@ func (p *Paths) about(dir string) about {
 	return a
 }
 
-// git returns the part of a path below its last .git, "" if there is none. It knows
+// git returns the part of a path below its last .git, or "" if there is none. It also recognises
 // the names by which other systems reach the same directory.
 func (p *Paths) git(rel string) string {
 	if a := p.about(tree.DirName(rel)); a.git > 0 {
@@ -54,7 +54,7 @@ func (p *Paths) git(rel string) string {
 	return ""
 }
 
-// InGit reports a path that is a .git or lies below one.
+// InGit reports whether a path is a .git or lies below one.
 func (p *Paths) InGit(rel string) bool { return p.about(rel).git > 0 }
 
 // known returns the first of knownPaths that a path matches, at any depth.
@@ -71,11 +71,11 @@ func (p *Paths) known(rel string) *known {
 	return nil
 }
 
-// whole splits the pattern of a known path from the mark that it stands for all that
-// lies below a directory.
+// whole returns the pattern of a known path without the suffix /**, and whether it had that suffix,
+// which matches everything below a directory.
 func (k *known) whole() (pattern string, below bool) { return strings.CutSuffix(k.pattern, "/**") }
 
-// endsLike reports whether the last names of a path match those of a pattern.
+// endsLike reports whether the last names of a path match a pattern's names.
 func endsLike(rel, pattern string) bool {
 	for {
 		if ok, _ := path.Match(tree.BaseName(pattern), fold(tree.BaseName(rel))); !ok {

@@ -39,7 +39,7 @@ func TestParseGitConfig(t *testing.T) {
 			t.Errorf("%q is read as %v", bad, s)
 		}
 	}
-	// One that is made many times its size is not read.
+	// A configuration whose settings would be many times its size is not read.
 	long := "[a \"" + strings.Repeat("x", 100_000) + "\"]\n" + strings.Repeat("b\n", 1000)
 	if _, err := ParseGitConfig([]byte(long)); err == nil {
 		t.Error("a configuration made many times its size is read")
@@ -101,7 +101,7 @@ func FuzzNames(f *testing.F) {
 	})
 }
 
-// A link's target, whatever it is, is inside only if following it stays inside.
+// FuzzLinkTarget checks that any link target counts as inside only if following it stays inside.
 func FuzzLinkTarget(f *testing.F) {
 	for _, s := range []string{"a", "..", "d/..", "d/../..", "l/..", "l/../x", "/etc", "self", "./././d", "d//f", "l/l", "up/x", ".git/x", "\xff", strings.Repeat("../", 50)} {
 		f.Add(s)

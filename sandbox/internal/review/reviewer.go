@@ -10,23 +10,23 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
-// maxExported is the largest file that leaves a sandbox without being asked about: a
-// command can make one of any size that takes no room until someone copies it.
+// maxExported is the largest file that is exported without a finding: a command can make a file of
+// any size that takes no space until somebody copies it.
 const maxExported = 4 << 30
 
-// reviewer looks through one change.
+// reviewer reviews one set of changes.
 type reviewer struct {
 	ctx      context.Context
 	c        *tree.Comparison
 	dir      string // the workspace's path: absolute links below it stay inside
 	paths    Paths
-	steps    int // taken along symbolic links
+	steps    int // steps taken along symbolic links
 	looked   map[lookup]*tree.Entry
 	findings []Finding
 }
 
-// Find looks through what a comparison found. dir is the workspace's path on the host: absolute
-// links below it stay inside.
+// Find reviews the differences found by a comparison. dir is the workspace's path on the host:
+// absolute links below it stay inside.
 func Find(ctx context.Context, c *tree.Comparison, dir string) ([]Finding, error) {
 	r := &reviewer{ctx: ctx, c: c, dir: dir}
 	for _, rel := range c.Unreadable {
@@ -67,10 +67,10 @@ func shortened(why string) string {
 	return strings.ToValidUTF8(why[:maxWhy], "") + "..."
 }
 
-// maxAlike bounds the findings in one file: it may be full of them.
+// maxAlike bounds the findings in one file, which may be full of them.
 const maxAlike = 100
 
-// addAll adds what was found in one file.
+// addAll adds the findings of one file.
 func (r *reviewer) addAll(path string, found []Finding) {
 	for i, f := range found {
 		if i == maxAlike {
@@ -85,14 +85,14 @@ func worst(found []Finding) Severity {
 	return slices.MaxFunc(found, func(a, b Finding) int { return int(a.Severity - b.Severity) }).Severity
 }
 
-// deleted looks at what is gone: only protection can be lost by that.
+// deleted reviews a deleted path: a deletion can only remove protection.
 func (r *reviewer) deleted(p tree.Pair) {
 	if g := r.paths.git(p.Was.Rel); g != "" && !p.Was.IsDir() && !isGitData(g) {
 		r.add(p.Was.Rel, RuleGitState, Refuse, "deletes a file of the git directory")
 	}
 }
 
-// present looks at a path that is there now.
+// present reviews a path that now exists.
 func (r *reviewer) present(p tree.Pair) {
 	rel, mode := p.Now.Rel, p.Now.Info.Mode()
 	var before fs.FileMode
@@ -121,7 +121,7 @@ func (r *reviewer) present(p tree.Pair) {
 	}
 }
 
-// file looks at a file, or a link in the place of one, by its path.
+// file reviews a file, or a link in place of one, by its path.
 func (r *reviewer) file(p tree.Pair) {
 	rel := p.Now.Rel
 	if g := r.paths.git(rel); g != "" {
@@ -141,7 +141,7 @@ func (r *reviewer) file(p tree.Pair) {
 	}
 }
 
-// content looks into files of which only some contents matter.
+// content reviews files of which only some contents matter.
 func (r *reviewer) content(p tree.Pair, base string) bool {
 	var look func(before, after []byte) []Finding
 	switch base {

@@ -28,8 +28,8 @@ func Read(t testing.TB, path string) string {
 	return string(b)
 }
 
-// Tree returns the regular files below dir with their contents, and links with
-// their targets.
+// Tree returns the regular files below dir with their contents, and symbolic links with their
+// targets.
 func Tree(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -52,7 +52,7 @@ func Tree(t testing.TB, dir string) map[string]string {
 	return out
 }
 
-// Empty fails the test if a directory holds anything.
+// Empty fails the test if a directory contains anything.
 func Empty(t testing.TB, dir string) {
 	t.Helper()
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {

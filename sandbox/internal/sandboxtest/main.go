@@ -1,5 +1,5 @@
-// Package sandboxtest holds what the tests of sandboxes share: the test binary as a program that
-// runs inside of them, and a look at what the host sees. It does not import package sandbox, whose
+// Package sandboxtest contains what the sandbox tests share: the test binary as a program that runs
+// inside sandboxes, and functions that inspect the host. It does not import package sandbox, whose
 // own tests use it.
 package sandboxtest
 
@@ -15,13 +15,13 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// HelperEnv is the variable that makes the test binary run a program instead of the tests, so
-// that attacks inside a sandbox are Go code and need nothing installed.
+// HelperEnv is the variable that makes the test binary run a program instead of the tests. Attacks
+// inside a sandbox can thus be written in Go and need nothing installed.
 const HelperEnv = "LUTHIER_TEST_HELPER"
 
 // Main runs the program that the environment names, or else the tests. Status 0 means that a
-// program reached what it was after, 1 that it was refused. The programs that hosts names use
-// sandboxes themselves, so races are to be found in them.
+// program reached its goal, 1 that it was refused. The programs listed in hosts use sandboxes
+// themselves, so the race detector also reports on them.
 func Main(m *testing.M, programs map[string]func(args []string) error, hosts ...string) {
 	if name := os.Getenv(HelperEnv); name != "" {
 		status := run(programs[name], name)
@@ -34,8 +34,8 @@ func Main(m *testing.M, programs map[string]func(args []string) error, hosts ...
 	os.Exit(m.Run())
 }
 
-// WaitTogether lets more tests run at once than there are processors: most of what they do is to
-// wait for programs.
+// WaitTogether lets more tests run at once than there are processors: they mostly wait for
+// programs.
 func WaitTogether() { tier.Beside(4 * runtime.GOMAXPROCS(0)) }
 
 func run(program func([]string) error, name string) int {
@@ -50,7 +50,7 @@ func run(program func([]string) error, name string) int {
 	return 0
 }
 
-// Self is the test binary's path.
+// Self returns the test binary's path.
 func Self(t testing.TB) string {
 	t.Helper()
 	exe, err := os.Executable()
@@ -60,8 +60,8 @@ func Self(t testing.TB) string {
 	return exe
 }
 
-// Scaled is how often to do what is done many times: half as often under the race
-// detector, which makes it several times as slow and the whole of it no better.
+// Scaled returns the number of repetitions to use instead of n: half as many under the race
+// detector, which makes each several times slower, while more repetitions show no more.
 func Scaled(n int) int {
 	if RaceDetector {
 		return n / 2
@@ -69,8 +69,8 @@ func Scaled(n int) int {
 	return n
 }
 
-// PlaceSelf gives the test binary another name. It is not written by this process: while
-// tests beside it start programs, a child may hold the file open for writing for a
+// PlaceSelf copies the test binary to another name. Another process writes the copy: while
+// concurrent tests start programs, a child of this one may hold the file open for writing for a
 // moment, and then it cannot be run.
 func PlaceSelf(t testing.TB, name string) {
 	t.Helper()

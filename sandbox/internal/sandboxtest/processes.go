@@ -16,7 +16,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/proctree"
 )
 
-// Eventually waits for what another process or goroutine must do soon.
+// Eventually waits for a condition that another process or goroutine must meet soon.
 func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
@@ -27,7 +27,7 @@ func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Fatalf("%s did not happen within a minute", what)
 }
 
-// UniqueSleep is an argument that only one test's processes have.
+// UniqueSleep returns an argument that only one test's processes have.
 func UniqueSleep() string { return strconv.Itoa(500000 + rand.IntN(400000)) }
 
 // ProcessesWith lists host processes that have word in their arguments.
@@ -53,7 +53,7 @@ func ProcessesWith(t testing.TB, word string) []string {
 	return out
 }
 
-// BrokerArg is the argument that only brokers have.
+// BrokerArg is an argument that only brokers have.
 const BrokerArg = "broker"
 
 // Brokers returns the brokers of process ppid.
@@ -70,8 +70,8 @@ func Brokers(t testing.TB, ppid int) []int {
 	return out
 }
 
-// TheBrokerOf waits until the process has one broker, and returns it: one that an earlier
-// test has done away with may still be at its end.
+// TheBrokerOf waits until the process has exactly one broker, and returns it: a broker that an
+// earlier test killed may still be ending.
 func TheBrokerOf(t testing.TB, ppid int) int {
 	t.Helper()
 	var pids []int

@@ -18,7 +18,7 @@ import (
 )
 
 // Programs returns the programs that attack what a sandbox protects, by name. Each returns nil if
-// it reached what it was after, and the error that refused it otherwise.
+// it reached its goal, and otherwise the error with which it was refused.
 func Programs() map[string]func(args []string) error {
 	return map[string]func([]string) error{
 		"dial": func(a []string) error {
@@ -42,7 +42,7 @@ func Programs() map[string]func(args []string) error {
 			pid, _ := strconv.Atoi(a[0])
 			return syscall.Kill(pid, 0)
 		},
-		"environ": func(a []string) error { // of any process that is not ours
+		"environ": func(a []string) error { // of any process of another test or user
 			paths, _ := filepath.Glob("/proc/[0-9]*/environ")
 			for _, p := range paths {
 				if b, err := os.ReadFile(p); err == nil && strings.Contains(string(b), a[0]) && !strings.Contains(p, "/"+strconv.Itoa(os.Getpid())+"/") {
@@ -53,7 +53,7 @@ func Programs() map[string]func(args []string) error {
 		},
 		"setuid": func(a []string) error {
 			if err := os.WriteFile(a[0], []byte("x"), 0o755); err != nil {
-				return nil // not what is tested: report as reached
+				return nil // not what is tested: report the goal as reached
 			}
 			fi, err := os.Stat(a[0])
 			if err != nil {
@@ -118,7 +118,7 @@ func Programs() map[string]func(args []string) error {
 			c := byte('x')
 			_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCSTI, uintptr(unsafe.Pointer(&c)))
 			if errno == unix.EPERM {
-				return errno // the filter's answer; a kernel without TIOCSTI says EIO
+				return errno // the filter's answer; a kernel without TIOCSTI returns EIO
 			}
 			return nil
 		},
@@ -205,7 +205,7 @@ func Programs() map[string]func(args []string) error {
 			}
 			return nil
 		},
-		// deep makes directories in each other, with a file and links in the last one.
+		// deep makes nested directories, with a file and links in the innermost one.
 		"deep": func(a []string) error {
 			depth, err := strconv.Atoi(a[0])
 			if err != nil {

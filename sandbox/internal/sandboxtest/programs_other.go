@@ -2,5 +2,5 @@
 
 package sandboxtest
 
-// Programs returns none: the attacks are on what Linux offers.
+// Programs returns none: the attacks target features of Linux.
 func Programs() map[string]func(args []string) error { return map[string]func([]string) error{} }

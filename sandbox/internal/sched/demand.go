@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// Demand says how many sandboxes should stand ready: as many as arrive while one
-// is being made, and what that number varies by.
+// Demand estimates how many sandboxes should be ready: as many as arrive while one is being made,
+// and a margin for the variation of that number.
 type Demand struct {
 	Window time.Duration // over which arrivals are averaged
 
-	count  float64 // arrivals, faded
+	count  float64 // arrivals, decayed over time
 	last   time.Time
-	Making float64 // seconds that making one takes, averaged; zero before the first
+	Making float64 // average seconds to make one; zero before the first
 }
 
-// Arrive notes a request.
+// Arrive records a request.
 func (d *Demand) Arrive(now time.Time) {
 	d.fade(now)
 	d.count++
@@ -35,7 +35,7 @@ func (d *Demand) fade(now time.Time) {
 	}
 }
 
-// Made notes how long one took to make.
+// Made records how long one took to make.
 func (d *Demand) Made(took time.Duration) {
 	const weight = 0.2 // of the newest
 	if d.Making == 0 {
@@ -45,32 +45,31 @@ func (d *Demand) Made(took time.Duration) {
 	d.Making += weight * (took.Seconds() - d.Making)
 }
 
-// Rate is the number of requests that arrive in a second.
+// Rate returns the number of requests per second.
 func (d *Demand) Rate(now time.Time) float64 {
 	d.fade(now)
 	return d.count / d.Window.Seconds()
 }
 
-// Target is how many should stand ready, between least and most. Arrivals that
-// know nothing of each other vary by the square root of their number; two of these
-// cover nearly all of it.
+// Target returns how many should be ready, between least and most. The number of independent
+// arrivals varies by its square root; twice that covers nearly all of the variation.
 func (d *Demand) Target(now time.Time, least, most int) int {
 	while := d.Rate(now) * d.Making
 	n := math.Ceil(while + 2*math.Sqrt(while))
 	return max(least, min(most, int(math.Min(n, 1<<20))))
 }
 
-// Pressure is a host's shortage of memory, as the kernel measures it: the part of
-// the last ten seconds, in per cent, in which some task waited for memory.
+// Pressure is a host's shortage of memory, as the kernel measures it: the percentage of the last
+// ten seconds in which some task waited for memory.
 type Pressure float64
 
-// Sandboxes that stand ready are given up above high, and made again below low.
+// Above high, ready sandboxes are released; below low, they are made again.
 const (
 	pressureHigh Pressure = 10
 	pressureLow  Pressure = 2.5
 )
 
-// Short reports whether memory is short, knowing whether it was before.
+// Short reports whether memory is short, given whether it was before.
 func (p Pressure) Short(was bool) bool {
 	if was {
 		return p > pressureLow

@@ -1,5 +1,5 @@
-// Package sched decides who gets a sandbox of a pool, and how many of them should stand ready. It
-// knows no clock and starts nothing.
+// Package sched decides which requests get a sandbox of a pool, and how many sandboxes should be
+// ready. It uses no clock and starts no goroutines.
 package sched
 
 import (
@@ -7,37 +7,37 @@ import (
 	"time"
 )
 
-// ErrFull says that as many wait as may.
+// ErrFull means that the queue is full.
 var ErrFull = errors.New("the queue is full")
 
 // Waiter is a request for a place in a pool.
 type Waiter struct {
 	Tenant   string
 	Priority int
-	Deadline time.Time // zero is none
-	At       time.Time // when it came
+	Deadline time.Time // zero means none
+	At       time.Time // arrival time
 
 	seq   uint64
-	Ready chan error // receives nil with the place, or why there is none
+	Ready chan error // receives nil with the place, or the reason for failure
 }
 
-// share is what a tenant has and had.
+// share records what a tenant has now and has received.
 type share struct {
 	running, waiting int
-	// served counts the places it got, as if it had been there from the beginning:
-	// a tenant that comes late starts with what the least served one has.
+	// served counts the places that the tenant received, as if it had been there from the
+	// beginning: a tenant that comes late starts with the count of the least served one.
 	served float64
 }
 
-// Schedule decides who gets a place. It knows no clock and starts nothing, so
-// that it can be tested by itself; its owner holds a lock over it.
+// Schedule decides which request gets a place. It uses no clock and starts no goroutines, so that
+// it can be tested by itself; its owner must hold a lock.
 //
-// A higher priority goes first. Within one, the tenant that has fewer places does,
-// then the one that got fewer so far, then the nearer deadline, then who came
-// first. Waiting raises the priority by one every aging, so that nobody starves.
+// A higher priority goes first. Within one priority, the order is: the tenant with fewer places,
+// then the tenant that received fewer so far, then the nearer deadline, then the earlier arrival.
+// Waiting raises the priority by one every aging, so that no request starves.
 type Schedule struct {
-	places int // most at once
-	queue  int // most waiting
+	places int // most places in use at once
+	queue  int // most waiting requests
 	aging  time.Duration
 
 	seq     uint64
@@ -46,16 +46,16 @@ type Schedule struct {
 	tenants map[string]*share
 }
 
-// New returns a schedule of that many places and queue of at most that many, in which waiting
-// raises a priority by one every aging.
+// New returns a schedule with that many places and a queue of at most that many requests, in which
+// waiting raises a priority by one every aging.
 func New(places, queue int, aging time.Duration) *Schedule {
 	return &Schedule{places: places, queue: queue, aging: aging, tenants: map[string]*share{}}
 }
 
-// Add lets w wait. If the queue is full it may take the place of another, which is
-// returned and waits no more.
+// Add queues w. If the queue is full, w may take the place of another request, which is returned
+// and no longer waits.
 func (s *Schedule) Add(w *Waiter, now time.Time) (pushed *Waiter, err error) {
-	// One that is served at once takes no place in the queue.
+	// A request that is served at once takes no place in the queue.
 	if len(s.Waiting) >= s.queue && (len(s.Waiting) > 0 || s.Running >= s.places) {
 		if pushed = s.worst(w, now); pushed == nil {
 			return nil, ErrFull
@@ -85,11 +85,11 @@ func (s *Schedule) of(tenant string) *share {
 	return sh
 }
 
-// worst is whoever should make room for w: one of lower priority, or of a tenant
-// that has more than w's waiting even without it.
+// worst returns the request that should make room for w: one of lower priority, or of a tenant that
+// has more waiting than w's, even without it.
 func (s *Schedule) worst(w *Waiter, now time.Time) *Waiter {
 	var out *Waiter
-	lower := func(a, b *Waiter) bool { // a makes room before b
+	lower := func(a, b *Waiter) bool { // reports whether a makes room before b
 		pa, pb := s.rank(a, now), s.rank(b, now)
 		if pa != pb {
 			return pa < pb
@@ -120,7 +120,7 @@ func (s *Schedule) worst(w *Waiter, now time.Time) *Waiter {
 	return nil
 }
 
-// rank is w's priority, with what waiting has earned it.
+// rank returns w's priority, increased for its waiting time.
 func (s *Schedule) rank(w *Waiter, now time.Time) int {
 	if s.aging <= 0 {
 		return w.Priority
@@ -128,7 +128,7 @@ func (s *Schedule) rank(w *Waiter, now time.Time) int {
 	return w.Priority + int(max(0, now.Sub(w.At))/s.aging)
 }
 
-// Grant takes those who get a place now out of the queue, in order.
+// Grant removes the requests that get a place now from the queue, in order, and returns them.
 func (s *Schedule) Grant(now time.Time) []*Waiter {
 	var out []*Waiter
 	for s.Running < s.places && len(s.Waiting) > 0 {
@@ -167,8 +167,7 @@ func (s *Schedule) before(a, b *Waiter, now time.Time) bool {
 	return a.seq < b.seq
 }
 
-// Remove takes w out of the queue; it reports false if w was not in it, which may
-// mean that it has a place.
+// Remove removes w from the queue. If w was not in it, it returns false; w may then have a place.
 func (s *Schedule) Remove(w *Waiter) bool {
 	for i, c := range s.Waiting {
 		if c == w {
@@ -181,15 +180,15 @@ func (s *Schedule) Remove(w *Waiter) bool {
 	return false
 }
 
-// Release gives a place back.
+// Release returns a place.
 func (s *Schedule) Release(tenant string) {
 	s.Running--
 	s.tenants[tenant].running--
 	s.forget(tenant)
 }
 
-// forget drops a tenant that neither has nor wants anything, so that their number
-// does not grow. What it was served is of no use: it starts anew.
+// forget drops a tenant that neither has nor wants anything, so that the number of tenants does not
+// grow. Its count is lost: it starts from the beginning.
 func (s *Schedule) forget(tenant string) {
 	if sh := s.tenants[tenant]; sh.running == 0 && sh.waiting == 0 {
 		delete(s.tenants, tenant)

@@ -12,11 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// at is a moment of a clock that only tests move.
+// at returns a time of a clock that only tests advance.
 func at(d time.Duration) time.Time { return time.Unix(1_000_000, 0).Add(d) }
 
-// order lets everyone wait, then frees one place after the other and says who got
-// it.
+// order queues all requests, then frees one place after the other and returns who got it.
 func order(t *testing.T, s *Schedule, now time.Time, ws ...*Waiter) string {
 	t.Helper()
 	for _, w := range ws {
@@ -65,7 +64,8 @@ func TestScheduleOrder(t *testing.T) {
 	}
 }
 
-// One tenant with a thousand requests does not keep another from its half.
+// TestScheduleIsFair checks that a tenant with a thousand requests does not keep another from its
+// half.
 func TestScheduleIsFair(t *testing.T) {
 	s := New(4, 2000, 0)
 	for range 1000 {
@@ -85,7 +85,7 @@ func TestScheduleIsFair(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for range 2 { // two places become free, and both go to the other
+	for range 2 { // two places become free, and both go to the other tenant
 		s.Release("many")
 		running["many"]--
 		note(s.Grant(at(2)))
@@ -136,9 +136,9 @@ func TestScheduleQueueIsBounded(t *testing.T) {
 	}
 }
 
-// Whatever happens in whatever order: never more than the places are given, none
-// stays free while somebody waits, nobody is lost or served twice, and with aging
-// everybody is served.
+// TestScheduleInvariants checks, for random events in random order, that never more than the places
+// are given out, that no place stays free while somebody waits, that nobody is lost or served
+// twice, and that with aging everybody is served.
 func TestScheduleInvariants(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -209,7 +209,8 @@ func TestScheduleInvariants(t *testing.T) {
 	}
 }
 
-// A low priority is served in the end, however many of a higher one arrive.
+// TestScheduleDoesNotStarve checks that a low priority is served in the end, however many requests
+// of a higher one arrive.
 func TestScheduleDoesNotStarve(t *testing.T) {
 	s := New(1, 1000, time.Second)
 	low := &Waiter{Tenant: "low", At: at(0)}
@@ -256,7 +257,7 @@ func TestDemand(t *testing.T) {
 	if got := d.Target(at(now+5*time.Minute), 0, 50); got > 1 {
 		t.Errorf("long after: %d", got)
 	}
-	if r := d.Rate(at(0)); r < 0 || math.IsNaN(r) { // a clock that was set back
+	if r := d.Rate(at(0)); r < 0 || math.IsNaN(r) { // the clock was set back
 		t.Errorf("rate %v", r)
 	}
 	for range 100 {

@@ -12,9 +12,9 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
-// lockDir marks a scratch directory as in use for as long as the file is open. The
-// file gets its name when it is locked: a janitor of another host never finds a lock
-// that nobody holds yet, which it would take for a dead host's.
+// lockDir marks a scratch directory as in use while the file is open. The file gets its name only
+// after it is locked. Another host's sweep therefore never finds a lock that nobody holds yet,
+// which it would take for a dead host's.
 func lockDir(dir string) (*os.File, error) {
 	lock := filepath.Join(dir, Lock)
 	f, err := os.OpenFile(lock+".new", os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
@@ -33,8 +33,8 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// takeOver takes over a directory whose owner is dead. It fails with
-// fs.ErrNotExist for one that never had a lock.
+// takeOver takes over a directory whose owner is dead. If the directory never had a lock, it fails
+// with fs.ErrNotExist.
 func takeOver(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, Lock), os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -49,7 +49,7 @@ func takeOver(dir string) (*os.File, error) {
 		return nil, err
 	}
 	if fi, err := f.Stat(); err != nil || tree.Links(fi) == 0 {
-		f.Close() // the owner, who lives, or another janitor removed it meanwhile
+		f.Close() // its living owner, or another sweep, removed it meanwhile
 		return nil, errors.Join(err, fs.ErrInvalid)
 	}
 	return f, nil

@@ -1,5 +1,5 @@
 // Package scratch makes the directories that sandboxes keep on the host, and removes those whose
-// owners are dead: each has a lock that its owner holds.
+// owners are dead: each contains a lock that its owner holds.
 package scratch
 
 import (
@@ -12,11 +12,11 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
-// Prefix begins the name of every directory that sandboxes keep on the host.
+// Prefix is the prefix of the name of every directory that sandboxes keep on the host.
 const Prefix = "luthier-sandbox-"
 
-// New makes a directory of ours below dir, in use until the lock is closed. On systems where
-// nobody sweeps the lock is nil.
+// New makes a directory owned by this process below dir, in use until the lock is closed. On
+// systems that never sweep the lock is nil.
 func New(dir, kind string) (path string, lock *os.File, err error) {
 	if path, err = os.MkdirTemp(dir, Prefix+kind+"*"); err != nil {
 		return "", nil, err
@@ -27,17 +27,16 @@ func New(dir, kind string) (path string, lock *os.File, err error) {
 	return path, lock, nil
 }
 
-// Lock is the file in a scratch directory that its owner keeps locked. The
-// kernel lets go of it with the owner's last breath, whatever killed it.
+// Lock is the name of the file in a scratch directory that its owner keeps locked. The kernel
+// releases the lock when the owner ends, however it ends.
 const Lock = "lock"
 
-// lockless is how old a scratch directory without a lock must be to count as
-// left behind: between the making of the two lie microseconds.
+// lockless is the age from which a scratch directory without a lock counts as abandoned: making the
+// directory and making the lock are only microseconds apart.
 const lockless = 10 * time.Minute
 
-// Sweep removes the scratch directories in dir whose owners are dead and returns
-// how many there were. Those of other users are left alone, and so is whatever
-// cannot be looked at.
+// Sweep removes the scratch directories in dir whose owners are dead and returns their number.
+// Those of other users are left alone, and so is whatever cannot be examined.
 func Sweep(dir string, now time.Time) (int, error) {
 	paths, err := filepath.Glob(filepath.Join(globQuote(dir), Prefix+"*"))
 	if err != nil {
@@ -53,7 +52,7 @@ func Sweep(dir string, now time.Time) (int, error) {
 		switch {
 		case errors.Is(lockErr, fs.ErrNotExist) && now.Sub(fi.ModTime()) > lockless:
 		case lockErr != nil:
-			continue // in use, or too young to tell
+			continue // in use, or too young to decide
 		}
 		n++
 		err = errors.Join(err, tree.Remove(p))
@@ -64,7 +63,7 @@ func Sweep(dir string, now time.Time) (int, error) {
 	return n, err
 }
 
-// globQuote takes the meaning from characters that filepath.Match has plans for.
+// globQuote quotes the characters that are special to filepath.Match.
 func globQuote(s string) string {
 	out := make([]byte, 0, len(s))
 	for i := range len(s) {

@@ -65,8 +65,8 @@ func TestSweepTakesOnlyWhatIsAbandoned(t *testing.T) {
 	check(time.Now().Add(time.Hour), 1, "luthier-sandbox-link", "luthier-sandbox-odd", "luthier-sandbox-used", "other")
 }
 
-// Hosts that share a directory make and sweep at the same moments: nobody's new
-// scratch directory is taken for a dead host's.
+// TestSweepLeavesTheNew checks that when hosts that share a directory make and sweep at the same
+// time, nobody's new scratch directory is taken for a dead host's.
 func TestSweepLeavesTheNew(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()

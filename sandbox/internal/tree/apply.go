@@ -13,11 +13,11 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/applyplan"
 )
 
-// ErrConflict means that the directory to change has changed by itself.
+// ErrConflict means that the directory to be changed has changed in the meantime.
 var ErrConflict = errors.New("the directory has changed since the snapshot")
 
-// Apply writes the change to dir. If since is set, dir is the state that was compared with: what
-// changed in it since then has changed by itself.
+// Apply writes the changes to dir. If since is set, dir is the directory that the workspace was
+// compared with; what has changed in it since then is a conflict.
 func (c *Comparison) Apply(ctx context.Context, dir string, since time.Time) error {
 	var p places
 	top, err := p.top(dir)
@@ -30,14 +30,14 @@ func (c *Comparison) Apply(ctx context.Context, dir string, since time.Time) err
 	return a.apply(c.Pairs)
 }
 
-// applier brings a change to a directory.
+// applier applies changes to a directory.
 type applier struct {
 	ctx   context.Context
-	dirs  map[string]*place // met so far, by their path; all are real directories
+	dirs  map[string]*place // visited so far, by path; all are real directories
 	since time.Time         // if set, the directory is the snapshot itself
 }
 
-// Apply brings the change, all or, where there are conflicts, none of it.
+// apply applies all changes or, if there are conflicts, none.
 func (a *applier) apply(pairs []Pair) error {
 	p := applyplan.Plan[Pair]{
 		Path: Pair.Path,
@@ -53,7 +53,7 @@ func (a *applier) apply(pairs []Pair) error {
 	return p.Apply(pairs)
 }
 
-// check reports whether nothing is left to do for p, or that something else was
+// check reports whether nothing is left to do for p, or returns ErrConflict if something else was
 // done there.
 func (a *applier) check(p Pair) (bool, error) {
 	if err := context.Cause(a.ctx); err != nil {
@@ -84,13 +84,13 @@ func (a *applier) check(p Pair) (bool, error) {
 	return false, err
 }
 
-// clear removes what is gone, or what stands where another kind of file comes.
+// clear removes what is deleted, or what must make way for another kind of file.
 func (a *applier) clear(p Pair) error {
 	if p.Was == nil || p.Now != nil && p.Now.Info.Mode().Type() == p.Was.Info.Mode().Type() {
 		return nil
 	}
 	if p.Now != nil && !p.Was.IsDir() && !p.Now.IsDir() {
-		return nil // renamed over
+		return nil // replaced by the rename
 	}
 	root, err := a.parent(p.Was.Rel)
 	if Missing(err) {
@@ -102,12 +102,12 @@ func (a *applier) clear(p Pair) error {
 	delete(a.dirs, p.Was.Rel)
 	err = root.Remove(BaseName(p.Was.Rel))
 	if Missing(err) || p.Now == nil && p.Was.IsDir() && NotEmpty(err) {
-		return nil // someone put a file of his own into the directory
+		return nil // somebody put another file into the directory
 	}
 	return err
 }
 
-// there is what the directory has under a path, nil if nothing.
+// there returns the directory's entry at a path, or nil if there is none.
 func (a *applier) there(rel string) (*Entry, error) {
 	dir, err := a.dir(DirName(rel))
 	if errors.Is(err, ErrConflict) || Missing(err) {
@@ -131,8 +131,8 @@ func (a *applier) there(rel string) (*Entry, error) {
 	return &Entry{Rel: rel, Info: fi, at: dir, name: name}, nil
 }
 
-// dir is the directory of a path. A link on the way is an error: what was reviewed
-// is this path, not where that leads.
+// dir returns the directory of a path. A symbolic link on the way is an error: the review covered
+// this path, not the place where the link leads.
 func (a *applier) dir(rel string) (*place, error) {
 	var below []string
 	at := rel
@@ -160,7 +160,7 @@ func (a *applier) dir(rel string) (*place, error) {
 	return dir, nil
 }
 
-// parent opens the directory that holds a path.
+// parent opens the directory that contains a path.
 func (a *applier) parent(rel string) (*os.Root, error) {
 	dir, err := a.dir(DirName(rel))
 	if err != nil {
@@ -225,7 +225,7 @@ func (a *applier) write(e *Entry, root *os.Root, temp string, perm fs.FileMode) 
 	return errors.Join(err, w.Chmod(perm), w.Close())
 }
 
-// own gives what root wrote to the owner of what it replaces, or of its directory.
+// own makes the owner of what is replaced, or of the directory, the owner of what root wrote.
 func own(root *os.Root, name string, before fs.FileInfo) error {
 	if before == nil {
 		var err error

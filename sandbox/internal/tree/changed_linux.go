@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// ChangedAt is when a file's content, mode, owner or name last changed. Unlike the
-// time of modification, no program can set it.
+// ChangedAt returns when a file's content, mode, owner or name last changed. Unlike the
+// modification time, no program can set it.
 func ChangedAt(fi fs.FileInfo) time.Time {
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
 		return time.Unix(st.Ctim.Unix())

@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// ChangedAt is when a file last changed.
+// ChangedAt returns when a file last changed.
 func ChangedAt(fi fs.FileInfo) time.Time { return fi.ModTime() }

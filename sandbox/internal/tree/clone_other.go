@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// cloneFile has no portable form; io.Copy uses what the system has.
+// cloneFile has no portable implementation; io.Copy uses what the system offers.
 func cloneFile(_, _ *os.File) error { return errors.ErrUnsupported }

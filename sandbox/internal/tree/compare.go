@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Comparison is a workspace beside the state it came from.
+// Comparison is a workspace and the state it came from.
 type Comparison struct {
 	before, After *View
-	Pairs         []Pair   // what differs, in lexical order
-	Unreadable    []string // what the host may not read, and counts as different
+	Pairs         []Pair   // the differences, in lexical order
+	Unreadable    []string // paths that the host may not read; they count as different
 }
 
-// Pair is one path that differs; a side is nil where the path is not there.
+// Pair is one path that differs; a side is nil if the path does not exist there.
 type Pair struct{ Was, Now *Entry }
 
 // Path returns the path from the top.
@@ -32,8 +32,9 @@ func (c *Comparison) Close() {
 	c.After.Close()
 }
 
-// Compare finds what differs between two trees of layers, newest first, of which the second has
-// newer layers that the first has not. In a copy, what is not copied is not missed.
+// Compare finds the differences between two trees of layers, newest first; the second tree has
+// newer layers that the first does not have. If it is a copy, what Copy leaves out does not count
+// as missing.
 func Compare(ctx context.Context, was, now []Dir, newer int, copied bool) (*Comparison, error) {
 	before, err := OpenView(was)
 	if err != nil {
@@ -57,8 +58,8 @@ func Compare(ctx context.Context, was, now []Dir, newer int, copied bool) (*Comp
 	return c, nil
 }
 
-// differ walks what newer layers hold and compares it with the state below them:
-// its cost is that of the change, not of the workspace.
+// differ walks the newer layers and compares them with the state below them: its cost depends on
+// the size of the change, not of the workspace.
 type differ struct {
 	ctx     context.Context
 	c       *Comparison
@@ -99,7 +100,7 @@ func (d *differ) dir(was, now *Entry) error {
 	return nil
 }
 
-// Names are those in a directory about which a newer layer says something.
+// names returns the names in a directory that a newer layer affects.
 func (d *differ) names(was, now *Entry) ([]string, error) {
 	if !now.IsDir() {
 		return d.c.before.Names(was)
@@ -113,7 +114,7 @@ func (d *differ) names(was, now *Entry) ([]string, error) {
 			newer.parts = append(newer.parts, p)
 		}
 	}
-	hides = !hides // the last part is a newer one: older ones do not show through
+	hides = !hides // the last part is a newer one, so older ones do not show through
 	names, err := d.c.After.Names(&newer)
 	if err != nil || !hides || !was.IsDir() {
 		return names, err
@@ -149,7 +150,7 @@ func (d *differ) entry(was, now *Entry) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	// What may be in there counts as different.
+	// What may be inside counts as different.
 	d.c.Unreadable = append(d.c.Unreadable, p.Path())
 	if same {
 		return d.c.keep(p)
@@ -157,7 +158,7 @@ func (d *differ) entry(was, now *Entry) error {
 	return nil
 }
 
-// keep adds what differs, as long as there is room.
+// keep adds a difference, while there is room.
 func (c *Comparison) keep(p Pair) error {
 	c.Pairs = append(c.Pairs, p)
 	return c.After.room.take(costOf + len(p.Path()))
@@ -181,10 +182,10 @@ func (d *differ) same(was, now *Entry) (bool, error) {
 	return true, nil
 }
 
-// special are mode bits that a copy does not keep.
+// special lists the mode bits that a copy does not keep.
 const special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
-// Copied reports whether Copy takes a file along.
+// Copied reports whether Copy copies a file.
 func Copied(fi fs.FileInfo) bool {
 	return fi.IsDir() || fi.Mode().IsRegular() || fi.Mode()&fs.ModeSymlink != 0
 }

@@ -7,14 +7,14 @@ import (
 	"os"
 )
 
-// Copy copies directories, regular files and symbolic links from src to
-// dst, with modes and times. Sockets, pipes and devices are left out: they are
-// no state that can be copied. Files go to o if it is not nil.
+// Copy copies directories, regular files and symbolic links from src to dst, with modes and times.
+// Sockets, pipes and devices are left out, since their state cannot be copied. If o is not nil, it
+// becomes the owner of the files.
 func Copy(src, dst string, o *Owner) error {
 	return CopyLayers([]Dir{{src, true}}, dst, o)
 }
 
-// CopyLayers is Copy for the tree that layers make.
+// CopyLayers is Copy for the tree that a stack of layers shows.
 func CopyLayers(dirs []Dir, dst string, o *Owner) error {
 	v, err := OpenView(dirs)
 	if err != nil {
@@ -44,7 +44,7 @@ type copier struct {
 	owner *Owner
 }
 
-// fill copies what is in a directory.
+// fill copies the content of a directory.
 func (c *copier) fill(dir *Entry, to *place) error {
 	names, err := c.v.Names(dir)
 	if err != nil {
@@ -80,12 +80,13 @@ func (c *copier) entry(e *Entry, to *place) error {
 		if err != nil {
 			return err
 		}
-		// Modes and times of directories come last: filling them needs and changes both.
+		// Set modes and times of directories last, since filling a directory needs its mode and
+		// changes its time.
 		return c.like(root, e.name, e.Info)
 	}
 	err = copyEntry(context.Background(), e, root, e.name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // gone since it was listed
+		return nil // disappeared since it was listed
 	}
 	if err == nil && c.owner != nil {
 		err = root.Lchown(e.name, c.owner.UID, c.owner.GID)
@@ -93,7 +94,7 @@ func (c *copier) entry(e *Entry, to *place) error {
 	return err
 }
 
-// like gives a directory its owner, and the mode and time of its original.
+// like sets the owner of a directory, and the mode and time of its original.
 func (c *copier) like(in *os.Root, name string, info fs.FileInfo) error {
 	var err error
 	if c.owner != nil {
@@ -102,7 +103,7 @@ func (c *copier) like(in *os.Root, name string, info fs.FileInfo) error {
 	return errors.Join(err, in.Chmod(name, info.Mode().Perm()), in.Chtimes(name, info.ModTime(), info.ModTime()))
 }
 
-// make makes a directory in p that only its owner may use.
+// make makes a directory in p that only its owner can access.
 func (p *place) make(name string) (*place, error) {
 	root, err := p.open()
 	if err != nil {
@@ -139,7 +140,7 @@ func copyEntry(ctx context.Context, e *Entry, to *os.Root, name string) error {
 	if cloneFile(w, r) != nil {
 		err = copyContent(ctx, w, r)
 	}
-	// Never setuid or setgid: a private copy is nobody's to run as another.
+	// Never keep setuid or setgid: nobody may run a private copy as another user.
 	err = errors.Join(err, w.Chmod(e.Info.Mode().Perm()), w.Close())
 	return errors.Join(err, to.Chtimes(name, e.Info.ModTime(), e.Info.ModTime()))
 }

@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dirent is one name in a directory as the kernel tells it.
+// dirent is one name in a directory as returned by the kernel.
 type dirent struct {
 	name     string // empty for "." and ".."
-	mayBeDir bool   // it is one, or the file system does not say
+	mayBeDir bool   // it is a directory, or the file system does not report it
 }
 
-// nextDirent takes the first entry from what unix.ReadDirent filled.
+// nextDirent returns the first entry of a buffer that unix.ReadDirent filled.
 func nextDirent(b []byte) (dirent, []byte) {
 	const (
 		length = unsafe.Offsetof(unix.Dirent{}.Reclen)

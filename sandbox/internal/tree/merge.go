@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// Merge makes one overlay layer of several, newest first.
+// Merge merges several overlay layers, newest first, into one.
 func Merge(dirs []Dir, dst string) error {
 	m := &merger{}
 	defer m.from.close()
@@ -37,7 +37,7 @@ func Merge(dirs []Dir, dst string) error {
 
 type merger struct{ from, made places }
 
-// fill merges one directory out of the layers that have it, newest first.
+// fill merges one directory from the layers that contain it, newest first.
 func (m *merger) fill(in []*place, to *place) error {
 	seen := map[string]bool{}
 	for i, p := range in {
@@ -62,7 +62,7 @@ func (m *merger) fill(in []*place, to *place) error {
 	return nil
 }
 
-// Entry merges one name, which the first of in has.
+// entry merges one name, which the first of in contains.
 func (m *merger) entry(name string, in []*place, to *place) error {
 	var dirs []*place
 	for _, p := range in {
@@ -81,12 +81,12 @@ func (m *merger) entry(name string, in []*place, to *place) error {
 		if !white && fi.IsDir() {
 			dirs = append(dirs, p.below(name, fi))
 			if isOpaque(root, name) {
-				return m.dir(name, dirs, to, true) // the search stops there
+				return m.dir(name, dirs, to, true) // older layers do not matter
 			}
 			continue
 		}
 		if len(dirs) > 0 {
-			// What lies below the older mark or file stays hidden.
+			// What is below the older whiteout or file stays hidden.
 			return m.dir(name, dirs, to, true)
 		}
 		return m.file(name, p, fi, to, white)
@@ -94,7 +94,7 @@ func (m *merger) entry(name string, in []*place, to *place) error {
 	return m.dir(name, dirs, to, false)
 }
 
-// dir merges a directory; opaque ones hide what older layers have there.
+// dir merges a directory; if it is opaque, it hides what older layers contain there.
 func (m *merger) dir(name string, in []*place, to *place, opaque bool) error {
 	made, err := to.make(name)
 	if err != nil {
@@ -119,7 +119,7 @@ func (m *merger) dir(name string, in []*place, to *place, opaque bool) error {
 	return likeOriginal(root, name, in[0].info)
 }
 
-// file brings anything but a directory along.
+// file copies anything except a directory.
 func (m *merger) file(name string, p *place, fi fs.FileInfo, to *place, white bool) error {
 	out, err := to.open()
 	if err != nil {
@@ -136,7 +136,7 @@ func (m *merger) file(name string, p *place, fi fs.FileInfo, to *place, white bo
 		return nil
 	}
 	if !Copied(fi) {
-		return nil // a socket or pipe whose file system does not link: no state
+		return nil // a socket or pipe on a file system without links; it holds no state
 	}
 	e := &Entry{Rel: name, Info: fi, at: p, name: name}
 	if err := copyEntry(context.Background(), e, out, name); err != nil {
@@ -145,7 +145,7 @@ func (m *merger) file(name string, p *place, fi fs.FileInfo, to *place, white bo
 	return chownIn(out, name, fi)
 }
 
-// likeOriginal gives a directory the owner, mode and time of another.
+// likeOriginal sets the owner, mode and time of a directory to those of another.
 func likeOriginal(in *os.Root, name string, fi fs.FileInfo) error {
 	return errors.Join(chownIn(in, name, fi), in.Chmod(name, fi.Mode().Perm()), in.Chtimes(name, fi.ModTime(), fi.ModTime()))
 }

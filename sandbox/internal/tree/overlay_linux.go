@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isWhiteout reports an overlay's mark for a deleted path: a character device
-// 0/0, or an empty file with the attribute that stands for it.
+// isWhiteout reports whether a file is an overlay's mark for a deleted path: a character device
+// 0/0, or an empty file with the attribute that replaces it.
 func isWhiteout(root *os.Root, rel string, fi fs.FileInfo) bool {
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok && fi.Mode()&fs.ModeCharDevice != 0 {
 		return st.Rdev == 0
@@ -22,14 +22,14 @@ func isWhiteout(root *os.Root, rel string, fi fs.FileInfo) bool {
 	return set
 }
 
-// isOpaque reports a directory that hides the one below it.
+// isOpaque reports whether a directory hides the one below it.
 func isOpaque(root *os.Root, rel string) bool {
 	b, _ := overlayMark(root, rel, "user.overlay.opaque")
 	return b == 'y'
 }
 
-// overlayMark reads an attribute of one byte through a descriptor, so that a
-// Path that is exchanged meanwhile leads nowhere else.
+// overlayMark reads a one-byte attribute through a descriptor, so that a path that is exchanged
+// meanwhile leads nowhere else.
 func overlayMark(root *os.Root, rel, name string) (byte, bool) {
 	f, err := root.OpenFile(rel, os.O_RDONLY|NoFollow, 0)
 	if err != nil {
@@ -53,14 +53,14 @@ func markOpaque(dir *os.Root) error {
 	return through(dir, func(fd int) error { return unix.Fsetxattr(fd, "user.overlay.opaque", []byte("y"), 0) })
 }
 
-// linkIn gives a file a second name, the same in another directory.
+// linkIn links a file under the same name in another directory.
 func linkIn(from, to *os.Root, name string) error {
 	return through(from, func(src int) error {
 		return through(to, func(dst int) error { return unix.Linkat(src, name, dst, name, 0) })
 	})
 }
 
-// through does what os.Root has no method for.
+// through calls do for operations that os.Root has no method for.
 func through(dir *os.Root, do func(fd int) error) error {
 	f, err := dir.Open(".")
 	if err != nil {

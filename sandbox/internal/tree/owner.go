@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 )
 
-// Owner is the user that private files must belong to when it is not ours.
+// Owner is the user who must own private files, if not this process's user.
 type Owner struct{ UID, GID int }
 
-// Take gives a tree to the owner.
+// Take makes the owner own a tree.
 func (o *Owner) Take(dir string) error {
 	return filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
 		if err != nil {

@@ -2,10 +2,10 @@ package tree
 
 import "strings"
 
-// BaseName is the last name of a path.
+// BaseName returns the last name of a path.
 func BaseName(rel string) string { return rel[strings.LastIndexByte(rel, '/')+1:] }
 
-// DirName is the directory of a path, "." for the top.
+// DirName returns the directory of a path, "." for the top.
 func DirName(rel string) string {
 	if i := strings.LastIndexByte(rel, '/'); i >= 0 {
 		return rel[:i]

@@ -8,18 +8,18 @@ import (
 	"slices"
 )
 
-// place is a directory below a layer. It is opened from the one above it when it is
-// needed, one name at a time: however deep it lies, a step costs the same, no path
-// is too long for the kernel, and no symbolic link is followed.
+// place is a directory below a layer. It is opened when needed from its parent, one name at a time.
+// However deep it is, a step costs the same, no path is too long for the kernel, and no symbolic
+// link is followed.
 type place struct {
 	set   *places
 	up    *place // nil for a layer's top, which stays open
-	name  string // in up
+	name  string // name in up
 	info  fs.FileInfo
 	depth int
 	root  *os.Root // nil while closed
 
-	older, newer *place // in its list, while open
+	older, newer *place // neighbours in its list, while open
 }
 
 // places opens directories and bounds how many are open at once.
@@ -30,12 +30,12 @@ type places struct {
 const (
 	// maxOpen bounds the open places in a list.
 	maxOpen = 64
-	// waySpacing is the distance of the places on the way down that are kept open
-	// beside the recent ones, so that going up again does not start at the top.
+	// waySpacing is the distance between the places on the way down that are kept open in addition
+	// to the recent ones, so that going up again does not start at the top.
 	waySpacing = 64
 )
 
-// Top opens the directory of a layer.
+// top opens the directory of a layer.
 func (s *places) top(dir string) (*place, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -49,12 +49,12 @@ func (s *places) top(dir string) (*place, error) {
 	return &place{set: s, name: ".", info: info, root: root}, nil
 }
 
-// below is the directory name in p, of which info tells.
+// below returns the directory name in p; info describes it.
 func (p *place) below(name string, info fs.FileInfo) *place {
 	return &place{set: p.set, up: p, name: name, info: info, depth: p.depth + 1}
 }
 
-// open returns the directory. The root is good until another place is opened.
+// open opens the directory. The root is valid until another place is opened.
 func (p *place) open() (*os.Root, error) {
 	if p.up == nil {
 		return p.root, nil
@@ -79,7 +79,7 @@ func (p *place) open() (*os.Root, error) {
 	return p.root, nil
 }
 
-// openBelow opens the directory that info tells of and none that took its place.
+// openBelow opens the directory that info describes. If another took its place, it fails.
 func openBelow(in *os.Root, name string, info fs.FileInfo) (*os.Root, error) {
 	root, err := in.OpenRoot(name)
 	if err != nil {
@@ -103,13 +103,13 @@ func (p *place) list() *placeList {
 	return &p.set.recent
 }
 
-// placeList holds open places in the order of their use.
+// placeList holds open places in order of use.
 type placeList struct {
 	oldest, newest *place
 	n              int
 }
 
-// use makes p the newest and closes the oldest when there are too many.
+// use makes p the newest and closes the oldest if there are too many.
 func (l *placeList) use(p *place) {
 	if l.newest == p {
 		return
@@ -148,7 +148,7 @@ func (l *placeList) remove(p *place) {
 	l.n--
 }
 
-// Close closes what is open but the tops.
+// close closes all open places except the tops.
 func (s *places) close() {
 	for _, l := range []*placeList{&s.recent, &s.way} {
 		for l.newest != nil {
@@ -160,14 +160,14 @@ func (s *places) close() {
 	}
 }
 
-// maxListing bounds the memory that a walk may take for what it finds, in bytes:
-// there is room for about 900,000 paths of the usual length.
+// maxListing bounds the memory, in bytes, that a walk may use for its results: enough for about
+// 900,000 paths of the usual length.
 const maxListing = 512 << 20
 
-// room is what is left of maxListing.
+// room is the use of maxListing so far.
 type room struct{ used int64 }
 
-// costOf is about what an entry takes beside its path.
+// costOf is the approximate size of an entry without its path.
 const costOf = 512
 
 func (r *room) take(n int) error {
@@ -179,6 +179,6 @@ func (r *room) take(n int) error {
 
 func (r *room) give(n int) { r.used -= int64(n) }
 
-// ErrTooLarge means that a change is larger than what a host should have to hold
-// in memory. The way out is to let commands remove what they made, or Restore.
+// ErrTooLarge means that a change is larger than a host should have to hold in memory. To recover,
+// let commands remove the files they made, or call Restore.
 var ErrTooLarge = errors.New("the change is too large")

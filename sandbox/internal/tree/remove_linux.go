@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxDescent is how deep a removal goes before it moves what lies deeper to the top:
-// every step down holds a descriptor, and a command can go down without end.
+// maxDescent is the depth below which a removal moves directories to the top: every step down holds
+// a descriptor, and commands can nest directories without limit.
 const maxDescent = 64
 
-// Remove removes dir, whatever modes commands left in it and however deep it is.
-// It follows no links. It is not an error if there is nothing to remove.
+// Remove removes dir, whatever modes commands left in it and however deep it is. It follows no
+// links. If nothing exists, that is not an error.
 func Remove(dir string) error {
 	r := &remover{top: -1}
 	if err := r.drop(unix.AT_FDCWD, dir, 0); err != nil {
@@ -25,8 +25,8 @@ func Remove(dir string) error {
 
 type remover struct{ top int }
 
-// drop removes what is called name. An empty directory, of which a scratch directory
-// mostly consists, costs one call.
+// drop removes the entry called name. An empty directory costs one call; a scratch directory
+// consists mostly of these.
 func (r *remover) drop(in int, name string, depth int) error {
 	err := unix.Unlinkat(in, name, unix.AT_REMOVEDIR)
 	switch {
@@ -51,10 +51,10 @@ func (r *remover) drop(in int, name string, depth int) error {
 	return r.empty(fd, depth, func() error { return unix.Unlinkat(in, name, unix.AT_REMOVEDIR) })
 }
 
-// empty removes what is in a directory until finish, which removes the directory, is
-// content. That is asked early: to read up to the end costs more.
+// empty removes the content of a directory until finish succeeds in removing the directory. It
+// calls finish early, since reading to the end costs more.
 func (r *remover) empty(fd, depth int, finish func() error) error {
-	var first error // what could not be removed in this round
+	var first error // first failure to remove an entry in this round
 	removed := 0
 	var buf [4096]byte
 	for {
@@ -84,7 +84,7 @@ func (r *remover) empty(fd, depth int, finish func() error) error {
 		if removed == 0 || first != nil {
 			return errors.Join(first, err)
 		}
-		// What was lifted here is new, and some file systems skip names meanwhile.
+		// Entries lifted here are new, and some file systems skip names while a directory changes.
 		if _, err := unix.Seek(fd, 0, unix.SEEK_SET); err != nil {
 			return err
 		}
@@ -101,18 +101,18 @@ func (r *remover) entry(fd int, e dirent, depth int) error {
 	return r.drop(fd, e.name, depth)
 }
 
-// lift moves a directory up to the one that is being removed.
+// lift moves a directory up into the one that is being removed.
 func (r *remover) lift(in int, name string) error {
 	to := rand.Text()
 	err := unix.Renameat(in, name, r.top, to)
-	if err == unix.EACCES && makeWritable(in, name) == nil { // it must be writable to get another parent
+	if err == unix.EACCES && makeWritable(in, name) == nil { // it must be writable to be moved to another parent
 		err = unix.Renameat(in, name, r.top, to)
 	}
 	return err
 }
 
-// openToEmpty opens a directory so that what is in it can be removed. An overlay's
-// work directory has mode 0, and so may have what commands made.
+// openToEmpty opens a directory for removing its content. An overlay's work directory has mode 0,
+// and directories that commands made may have it too.
 func openToEmpty(in int, name string) (int, error) {
 	const how = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	fd, err := unix.Openat(in, name, how, 0)
@@ -130,13 +130,13 @@ func openToEmpty(in int, name string) (int, error) {
 	return unix.Openat(in, name, how, 0)
 }
 
-// ownersOwn reports a directory in which its owner may do anything.
+// ownersOwn reports whether a directory's owner has all permissions in it.
 func ownersOwn(fd int) bool {
 	var st unix.Stat_t
 	return unix.Fstat(fd, &st) == nil && st.Mode&0o700 == 0o700
 }
 
-// makeWritable lets the owner of a directory do anything in it. A link is not followed.
+// makeWritable grants the owner of a directory all permissions in it. It does not follow a link.
 func makeWritable(in int, name string) error {
 	fd, err := unix.Openat(in, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -146,7 +146,7 @@ func makeWritable(in int, name string) error {
 	return unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), 0o700)
 }
 
-// orGone is nil where there is nothing to remove any more.
+// orGone returns nil if the error means that nothing is left to remove.
 func orGone(err error) error {
 	if err == unix.ENOENT {
 		return nil

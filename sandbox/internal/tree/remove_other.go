@@ -12,7 +12,7 @@ func Remove(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
 	}
-	// An overlay's work directory has mode 0, and so may have what commands made.
+	// An overlay's work directory has mode 0, and directories that commands made may have it too.
 	_ = filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
 		if d == nil || !d.IsDir() {
 			return nil
@@ -28,7 +28,7 @@ func Remove(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// forceRemove opens every directory below dir for its owner, then removes it.
+// forceRemove makes every directory below dir accessible to its owner, then removes it.
 func forceRemove(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -8,12 +8,11 @@ import (
 	"os"
 )
 
-// CopyStep is how much of a file is copied or compared before the context is asked.
+// CopyStep is the amount of data copied or compared between two checks of the context.
 const CopyStep = 16 << 20
 
-// copyContent writes what r holds, as long as it was when it was opened, to the new
-// file w. Holes stay holes: a file costs what it takes on the disk, not what it
-// pretends to be.
+// copyContent writes the content of r, up to its size when it was opened, to the new file w. Holes
+// are preserved: a file costs what it uses on the disk, not its nominal size.
 func copyContent(ctx context.Context, w, r *os.File) error {
 	fi, err := r.Stat()
 	if err != nil {
@@ -29,11 +28,10 @@ func copyContent(ctx context.Context, w, r *os.File) error {
 		}
 		at = to
 	}
-	return w.Truncate(size) // the hole at the end
+	return w.Truncate(size) // a hole at the end
 }
 
-// copyRange copies the bytes from one offset to another. It fails with io.EOF if r
-// ends before that.
+// copyRange copies the bytes between two offsets. If r ends before that, it fails with io.EOF.
 func copyRange(ctx context.Context, w, r *os.File, from, to int64) error {
 	if from == to {
 		return nil
@@ -74,7 +72,7 @@ func sameFile(ctx context.Context, a, b *Entry) (bool, error) {
 	return sameContent(ctx, x, y, a.Info.Size())
 }
 
-// sameContent compares two files of a size. Where both have a hole it reads neither.
+// sameContent compares two files of equal size. Where both have a hole, it reads neither.
 func sameContent(ctx context.Context, x, y *os.File, size int64) (bool, error) {
 	const piece = 64 << 10
 	bx, by := make([]byte, min(size, piece)), make([]byte, min(size, piece))

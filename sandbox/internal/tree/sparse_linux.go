@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nextData returns where data begins and ends at or after an offset below size; both
-// are size where only a hole is left. What cannot tell of holes is all data.
+// nextData returns where data begins and ends at or after an offset below size; both are size if
+// only a hole is left. On file systems that do not report holes, everything is data.
 func nextData(f *os.File, at, size int64) (from, to int64) {
 	if at == 0 && !sparse(f) {
 		return 0, size
@@ -27,7 +27,7 @@ func nextData(f *os.File, at, size int64) (from, to int64) {
 	return min(from, size), min(to, size)
 }
 
-// sparse reports a file that takes less of the disk than its size.
+// sparse reports whether a file takes less disk space than its size.
 func sparse(f *os.File) bool {
 	fi, err := f.Stat()
 	if err != nil {

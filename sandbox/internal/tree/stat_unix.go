@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// chownIn gives a path below a root to the owner of the file that fi tells of. A user
-// who may not give files away owns both already.
+// chownIn makes the owner of the file that fi describes the owner of a path below a root. A user
+// who may not change owners already owns both.
 func chownIn(root *os.Root, rel string, fi fs.FileInfo) error {
 	st, ok := fi.Sys().(*syscall.Stat_t)
 	if !ok || os.Geteuid() != 0 {
@@ -29,8 +29,8 @@ func Links(fi fs.FileInfo) int {
 	return 1
 }
 
-// NotEmpty reports the error of removing a directory that holds something.
+// NotEmpty reports whether the error is that of removing a non-empty directory.
 func NotEmpty(err error) bool { return errors.Is(err, unix.ENOTEMPTY) }
 
-// NoFollow makes an open neither follow a link nor wait for a pipe's other end.
+// NoFollow makes an open neither follow a link nor wait for the other end of a pipe.
 const NoFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK

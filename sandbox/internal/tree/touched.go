@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Touched is a comparison of a directory with nothing: what changed in it at or after a time.
+// Touched returns what changed in a directory at or after a time, as a comparison with nothing.
 func Touched(ctx context.Context, dir string, since time.Time) (*Comparison, error) {
 	after, err := OpenView([]Dir{{dir, true}})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/sandboxtest"
 )
 
-// endsWhen is a context that ends as soon as something has happened.
+// endsWhen is a context that ends as soon as a condition holds.
 type endsWhen struct {
 	context.Context
 	happened func() bool
@@ -30,7 +30,7 @@ func (c endsWhen) Err() error {
 	return nil
 }
 
-// Comparing what is large stops as well.
+// TestCompareStopsWithinAFile checks that comparing a large file can be cancelled too.
 func TestCompareStopsWithinAFile(t *testing.T) {
 	dir := t.TempDir()
 	sandboxtest.Write(t, dir, "a", strings.Repeat("x", 1<<20))
@@ -89,7 +89,8 @@ func TestSameContent(t *testing.T) {
 	}
 }
 
-// A directory that is exchanged while it is read is neither read nor followed.
+// TestPlaceIsTheOneThatWasSeen checks that a directory that is exchanged while it is read is
+// neither read nor followed.
 func TestPlaceIsTheOneThatWasSeen(t *testing.T) {
 	for what, swap := range map[string]func(dir string) error{
 		"by a link":      func(dir string) error { return os.Symlink("other", filepath.Join(dir, "d")) },
@@ -127,7 +128,7 @@ func TestRemoveTree(t *testing.T) {
 	for i := range 300 {
 		sandboxtest.Write(t, scratch, fmt.Sprintf("many/%0200d", i), "x")
 	}
-	for i := range 3 { // deep enough to be lifted, more than once
+	for i := range 3 { // deep enough to be lifted more than once
 		at := scratch
 		for range 200 {
 			at += "/" + strconv.Itoa(i)
@@ -142,7 +143,7 @@ func TestRemoveTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	fewDescriptors(t, 100)
-	for _, p := range []string{scratch, scratch, link} { // a second time there is nothing to do
+	for _, p := range []string{scratch, scratch, link} { // the second time nothing is left to do
 		if err := Remove(p); err != nil {
 			t.Error(err)
 		}

@@ -1,8 +1,7 @@
-// Package tree tells what a tree of files is, though commands write in it meanwhile, and what
-// differs between two: a View is a tree as an overlay of directories would show it, Compare finds
-// what differs between two views, Apply brings a difference to a directory, Copy, Merge and Remove
-// do what their names say to trees of any depth. No access follows a link or waits for what is no
-// file.
+// Package tree reads trees of files although commands may write to them meanwhile. A View shows a
+// tree as an overlay of directories would, Compare finds the differences between two views, Apply
+// writes the differences to a directory, and Copy, Merge and Remove do what their names say for
+// trees of any depth. No access follows a link or waits for something that is not a file.
 package tree
 
 import (
@@ -14,10 +13,10 @@ import (
 	"slices"
 )
 
-// View is a tree as an overlay of directories would show it, read from the host
-// without a mount. The directories may be written by commands meanwhile; every
-// access goes from directory to directory without following links, so that what is
-// swapped in leads nowhere else. It is for one goroutine.
+// View shows a tree as an overlay of directories would, read from the host without a mount.
+// Commands may write to the directories meanwhile; every access goes from directory to directory
+// without following links, so that a file swapped in leads nowhere else. Only one goroutine may use
+// it.
 type View struct {
 	layers []*viewLayer // newest first
 	places places
@@ -34,19 +33,19 @@ type viewLayer struct {
 type Entry struct {
 	Rel   string // from the top, with forward slashes; "." is the top
 	Info  fs.FileInfo
-	Up    *Entry // the directory that holds it, nil for the top
-	at    *place // the same in the newest layer that has the path
-	name  string // in at
-	parts []part // of a directory: those that make it up, newest first
+	Up    *Entry // the directory that contains it, nil for the top
+	at    *place // the same directory in the newest layer that has the path
+	name  string // name in at
+	parts []part // for a directory: the parts that make it up, newest first
 }
 
-// part is what one layer has of a directory.
+// part is one layer's part of a directory.
 type part struct {
 	*place
 	layer *viewLayer
 }
 
-// OpenView opens directories, newest first; the last one is full in any case.
+// OpenView opens directories, newest first; the last one always counts as full.
 func OpenView(dirs []Dir) (*View, error) {
 	v := &View{}
 	for i, d := range dirs {
@@ -63,7 +62,7 @@ func OpenView(dirs []Dir) (*View, error) {
 	return v, nil
 }
 
-// Dir is a directory on the host and whether it is a whole tree.
+// Dir is a directory on the host, with whether it is a whole tree.
 type Dir struct {
 	Path string
 	Full bool // a plain tree, not an overlay's layer over another
@@ -77,7 +76,7 @@ func (v *View) Close() {
 	}
 }
 
-// Top is the view's own directory.
+// Top returns the view's own directory.
 func (v *View) Top() *Entry {
 	at := v.layers[0].top
 	e := &Entry{Rel: ".", Info: at.info, at: at, name: "."}
@@ -87,7 +86,7 @@ func (v *View) Top() *Entry {
 	return e
 }
 
-// Child returns what dir holds under name, nil if nothing.
+// Child returns what dir contains under name, or nil if there is nothing.
 func (v *View) Child(dir *Entry, name string) (*Entry, error) {
 	if dir == nil {
 		return nil, nil
@@ -122,13 +121,13 @@ func (v *View) Child(dir *Entry, name string) (*Entry, error) {
 	return out, nil
 }
 
-// Names lists what dir holds, in lexical order, whiteouts of upper parts included.
+// Names lists what dir contains, in lexical order, including whiteouts of upper parts.
 func (v *View) Names(dir *Entry) ([]string, error) {
 	if dir == nil {
 		return nil, nil
 	}
 	var out []string
-	defer func(used int64) { v.room.used = used }(v.room.used) // only while it is read
+	defer func(used int64) { v.room.used = used }(v.room.used) // counts only while it is read
 	for _, p := range dir.parts {
 		root, err := p.open()
 		if Missing(err) {
@@ -145,7 +144,7 @@ func (v *View) Names(dir *Entry) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
-// costOfNames is about the memory that names take.
+// costOfNames returns the approximate memory that names use.
 func costOfNames(names []string) int {
 	sum := 0
 	for _, n := range names {
@@ -157,8 +156,8 @@ func costOfNames(names []string) int {
 // IsDir reports whether there is such an entry and it is a directory.
 func (e *Entry) IsDir() bool { return e != nil && e.Info.IsDir() }
 
-// open opens a file that was regular when last looked at. Should a command have
-// put something else in its place, that is neither waited for nor read.
+// open opens a file that was regular when last examined. If a command has put something else in its
+// place, that is neither waited for nor read.
 func (e *Entry) open() (*os.File, error) {
 	root, err := e.at.open()
 	if err != nil {
@@ -184,7 +183,8 @@ func (e *Entry) Link() (string, error) {
 	return root.Readlink(e.name)
 }
 
-// ReadIn reads a regular file of at most limit bytes in a directory; info tells which one.
+// ReadIn reads the regular file that info describes from a directory, if it has at most limit
+// bytes.
 func ReadIn(root *os.Root, name string, info fs.FileInfo, limit int64) ([]byte, error) {
 	return ReadEntry(&Entry{Rel: name, Info: info, at: &place{root: root}, name: name}, limit)
 }
@@ -202,7 +202,7 @@ func ReadNames(root *os.Root, rel string) ([]string, error) {
 	return f.Readdirnames(-1)
 }
 
-// appendNames appends the names in a directory as long as there is room.
+// appendNames appends the names in a directory, while there is room.
 func appendNames(out []string, dir *os.Root, r *room) ([]string, error) {
 	f, err := dir.Open(".")
 	if err != nil {
@@ -224,10 +224,10 @@ func appendNames(out []string, dir *os.Root, r *room) ([]string, error) {
 	}
 }
 
-// errChanging means that a command was at work on what was being read.
+// errChanging means that a command was changing what was being read.
 var errChanging = errors.New("it changed while it was read; let commands end first")
 
-// Missing reports an error that means that a path is not there (any more).
+// Missing reports whether the error means that a path does not exist (any more).
 func Missing(err error) bool { return errors.Is(err, fs.ErrNotExist) || isNotDir(err) }
 
 // ReadEntry reads a regular file of at most limit bytes.

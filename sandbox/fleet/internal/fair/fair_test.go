@@ -13,7 +13,7 @@ func TestTenantsTakeTurns(t *testing.T) {
 	for range 100 {
 		q.Push("many", 1, "many")
 	}
-	for range 10 { // part of the burst is served before the other comes
+	for range 10 { // part of the burst is served before the other tenant arrives
 		q.Pop()
 	}
 	for range 3 {

@@ -6,11 +6,10 @@ import (
 	"sync"
 )
 
-// ErrFull means that as many wait at a gate as may.
+// ErrFull means that the most allowed already wait at a gate.
 var ErrFull = errors.New("too many wait already")
 
-// Gate lets a number of holders in at once, and others as these leave, in the
-// order of a Queue.
+// Gate admits a number of holders at once, and others as these leave, in the order of a Queue.
 type Gate struct {
 	mu      sync.Mutex
 	free    int
@@ -20,11 +19,11 @@ type Gate struct {
 }
 
 type waiter struct {
-	in   chan struct{} // closed when let in
-	gone bool          // does not wait any more
+	in   chan struct{} // closed when admitted
+	gone bool          // no longer waits
 }
 
-// NewGate makes a gate with places for places holders and room for room who wait.
+// NewGate makes a gate with places for that many holders and room for that many waiting.
 func NewGate(places, room int) *Gate { return &Gate{free: places, room: room} }
 
 // Enter waits for a place, until ctx ends.
@@ -51,7 +50,7 @@ func (g *Gate) Enter(ctx context.Context, tenant string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	select {
-	case <-w.in: // let in at the last moment: pass the place on
+	case <-w.in: // admitted at the last moment: pass the place on
 		g.leave()
 	default:
 		w.gone = true
@@ -60,7 +59,7 @@ func (g *Gate) Enter(ctx context.Context, tenant string) error {
 	return context.Cause(ctx)
 }
 
-// Leave gives a place back.
+// Leave returns a place.
 func (g *Gate) Leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -82,7 +81,7 @@ func (g *Gate) leave() {
 	}
 }
 
-// Waiting is the number of those who wait.
+// Waiting returns the number of callers that wait.
 func (g *Gate) Waiting() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

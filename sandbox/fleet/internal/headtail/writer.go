@@ -7,8 +7,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// Writer keeps at most Limit bytes: half from the head, half from the tail. It
-// never fails. The zero value keeps none.
+// Writer keeps at most Limit bytes: half from the head, half from the tail. It never fails. The
+// zero value keeps none.
 type Writer struct {
 	Limit int
 
@@ -34,13 +34,13 @@ func (w *Writer) Write(p []byte) (int, error) {
 		p = p[len(p)-half:]
 	}
 	w.tail = append(w.tail, p...)
-	if len(w.tail) > 2*half { // moved seldom, so that many small writes stay cheap
+	if len(w.tail) > 2*half { // moved rarely, so that many small writes stay cheap
 		w.tail = append(w.tail[:0], w.tail[len(w.tail)-half:]...)
 	}
 	return n, nil
 }
 
-// Output is what was kept.
+// Output returns what was kept.
 func (w *Writer) Output() sandbox.Output {
 	w.mu.Lock()
 	defer w.mu.Unlock()
