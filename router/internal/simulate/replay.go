@@ -1,6 +1,6 @@
 package simulate
 
-// Attempt is what a policy knows about a model's attempt at a task: which model, and the check's
+// Attempt is a policy's record of a model's attempt at a task: which model, and the check's
 // verdict.
 type Attempt struct {
 	Model  int
