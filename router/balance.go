@@ -17,12 +17,12 @@ type BalanceConfig struct {
 	Name    string   // of the router; empty means "round-robin" or "least-loaded"
 	Members []Member // equal endpoints, such as one model in several regions
 
-	// InFlight is how many requests a member may have in flight from this router before a
+	// InFlight limits the requests that a member may have in flight from this router before a
 	// conversation whose home it is goes elsewhere. With 0, RoundRobin never moves conversations
 	// from their home, and LeastLoaded allows a quarter more than an even share.
 	InFlight int
-	// Cooldown is how long a conversation avoids a member whose answer broke off in the middle. 0
-	// means a minute.
+	// Cooldown is the time for which a conversation avoids a member whose answer broke off in the
+	// middle. 0 means a minute.
 	Cooldown time.Duration
 
 	Now func() time.Time // nil means time.Now

@@ -242,8 +242,8 @@ func (s *armState) add(c Case, t tally) {
 // of them.
 const maxCases = 512
 
-// memory is how many outcomes of an arm are remembered in full. Beyond it all are halved, so that a
-// change in a model is noticed.
+// memory is the number of outcomes of an arm that are remembered in full. Beyond it all are halved,
+// so that a change in a model is noticed.
 const memory = 2000
 
 // fade halves the observations if there are more than memory allows.

@@ -21,7 +21,7 @@ type EscalationConfig struct {
 	InOrder    bool
 	Check      Check // how far the check can be trusted
 
-	// Worth is what a right answer is worth, in dollars; 0 means 1. Another attempt is made if it
+	// Worth is the value of a right answer in dollars; 0 means 1. Another attempt is made if it
 	// adds more than it costs. Worth has no effect if candidates are tried in order.
 	Worth float64
 
@@ -39,7 +39,7 @@ type Escalation struct {
 	memo map[stateKey]Step // earlier decisions; states repeat from task to task
 }
 
-// Step is what to do next.
+// Step is the next thing to do for a task.
 type Step struct {
 	Candidate int     // who tries next, -1 to stop
 	Best      int     // the attempt that is most likely right, -1 if none is usable

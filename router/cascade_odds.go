@@ -162,9 +162,9 @@ func (o *Odds) addGaps(tasks [][]Trial) {
 // distribution.
 var difficulties = [...]float64{-1.593, -0.967, -0.589, -0.282, 0, 0.282, 0.589, 0.967, 1.593}
 
-// priorSpread is how much a task's difficulty moves the log-odds of every candidate. Of the values
-// 0 to 5, 2 fits best how often one of five coding agents solved a task that another had failed, on
-// 231 public tasks.
+// priorSpread is the factor by which a task's difficulty moves the log-odds of every candidate. Of
+// the values 0 to 5, 2 fits best how often one of five coding agents solved a task that another had
+// failed, on 231 public tasks.
 const priorSpread = 2
 
 // PriorOdds returns odds made of expectations alone. Tasks differ in one hidden difficulty that

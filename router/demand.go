@@ -44,7 +44,7 @@ func refuses(c *agent.Capabilities) needs {
 	return n
 }
 
-// demand is what a request requires of a model.
+// demand holds the requirements of a request.
 type demand struct {
 	needs  needs
 	tokens int // approximate, of prompt and answer

@@ -19,14 +19,14 @@ type FallbackConfig struct {
 	// Hold keeps an answer back until it is complete, so that if it breaks off in the middle,
 	// another member is asked without anyone noticing. The price is that nothing is streamed.
 	Hold bool
-	// Begin is how long a member's answer may take to begin before it counts as failed. 0 means no
+	// Begin is the time in which a member's answer must begin, or it counts as failed. 0 means no
 	// limit.
 	Begin time.Duration
 	// Next reports whether an error of one member sends the request to the next. Nil does so for
 	// every error except the end of the caller's context.
 	Next func(err *agent.ModelError) bool
-	// Cooldown is how long a conversation avoids a member whose answer broke off in the middle. 0
-	// means a minute.
+	// Cooldown is the time for which a conversation avoids a member whose answer broke off in the
+	// middle. 0 means a minute.
 	Cooldown time.Duration
 
 	Now func() time.Time // nil means time.Now

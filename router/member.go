@@ -16,7 +16,7 @@ type Member struct {
 	// Name identifies the member in events and errors. If empty, it is the model's own name,
 	// numbered if two members share it.
 	Name string
-	// Price is what the model costs. Nil looks its name up in agent.DefaultPrices; a model that
+	// Price is the model's price list. Nil looks its name up in agent.DefaultPrices; a model that
 	// costs nothing has &agent.Price{}. A member that is a router needs no price: each of its own
 	// members has one.
 	Price      *agent.Price

@@ -21,7 +21,7 @@ type PlanConfig struct {
 	Planner Member // the strong model
 	Actor   Member // the fast one
 
-	Explore  int     // answers in which the planner may explore before it is told to plan; 8
+	Explore  int     // answers in which the planner may explore before it is asked for a plan; 8
 	Failures int     // failing tool calls in a row after which the planner makes another plan; 4
 	Repeats  int     // identical calls with identical results after which it does; 3
 	Slack    float64 // answers per answer that the plan expects, after which it does; 2

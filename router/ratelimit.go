@@ -20,8 +20,8 @@ type RateLimitConfig struct {
 
 	Requests int // requests a minute; 0 is no limit
 	Tokens   int // tokens a minute, of prompts and answers; 0 is no limit
-	// Burst is how much of the allowance may be used at once, as the time in which it accrues. 0
-	// means a minute, as with providers.
+	// Burst is the part of the allowance that may be used at once, as the time in which it accrues.
+	// 0 means a minute, as with providers.
 	Burst time.Duration
 	// CachedFree excludes tokens read from a prompt cache from the count, as some providers do.
 	CachedFree bool

@@ -207,7 +207,7 @@ func TestClientVanishes(t *testing.T) {
 	t.Error("requests that nobody reads are still running")
 }
 
-// TestBusy: if slots and queue are full, the next request is told to retry later.
+// TestBusy: if slots and queue are full, the next request gets an error that says when to retry.
 func TestBusy(t *testing.T) {
 	m := load(t, moe.Config{Slots: 1, Queue: 1})
 	ctx, cancel := context.WithCancel(t.Context())

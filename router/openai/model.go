@@ -17,9 +17,9 @@ import (
 const (
 	readStream = "read stream"
 	maxEvent   = 256 << 20 // bytes of one event
-	// linger is how long a stream may stay silent after the answer is complete: usage and the end
-	// marker follow the finish at once, and a server that forgets to close must not delay the
-	// answer.
+	// linger is the time for which a stream may stay silent after the answer is complete: usage and
+	// the end marker follow the finish at once, and a server that forgets to close must not delay
+	// the answer.
 	linger = 5 * time.Second
 )
 

@@ -22,11 +22,11 @@ type Config struct {
 	Queue         int    // requests that may wait for their turn; more are refused with 429
 	MaxBody       int64  // bytes of a request; 0 means 32 MiB
 	Key           string // a bearer token that clients must send; empty means none
-	// Heartbeat is how long a stream may stay silent before a comment is sent, so that proxies keep
-	// the connection open; 0 means 15 s.
+	// Heartbeat is the time after which a silent stream sends a comment, so that proxies keep the
+	// connection open; 0 means 15 s.
 	Heartbeat time.Duration
-	// WriteTimeout is how long a client may take to receive each piece of an answer. After that it
-	// is dropped and its place is free. 0 means a minute. WriteTimeout replaces the one of
+	// WriteTimeout limits the time in which a client must receive each piece of an answer. After
+	// that it is dropped and its place is free. 0 means a minute. WriteTimeout replaces the one of
 	// http.Server, which limits whole answers.
 	WriteTimeout time.Duration
 	// Metrics adds the model's own metrics to /metrics; see EachMetric of router/moe's Model, which
