@@ -69,7 +69,7 @@ func (p *pool) begin(ctx context.Context, m *member, req *agent.Request, reason 
 	return a
 }
 
-// beginIn is like begin, but for an attempt embedded in another struct.
+// beginIn is like begin, for an attempt embedded in another struct.
 func (p *pool) beginIn(ctx context.Context, a *attempt, m *member, req *agent.Request, reason string, n int) {
 	ctx = agent.BeginRoute(ctx, agent.Routing{Router: p.name, Model: m.Name, Reason: reason, Attempt: n})
 	*a = attempt{pool: p, m: m, req: req, ctx: ctx, began: p.now()}

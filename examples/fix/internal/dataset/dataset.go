@@ -45,7 +45,7 @@ package dataset
 
 // An Example is a text to learn from: the tokens of a prompt and its answer.
 type Example struct {
-	Kind    uint8    // what the answer does, one of the Kind constants or a number of the caller's own
+	Kind    uint8    // action of the answer: one of the Kind constants or a number defined by the caller
 	Tokens  []uint16 // the whole text
 	Weights []uint8  // of each token, in hundredths: Weights[i] is that of predicting Tokens[i] from those before it
 }
