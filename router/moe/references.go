@@ -90,7 +90,7 @@ func withoutLineNumbers(text string) string {
 	return b.String()
 }
 
-// cutLineNumber removes a number and its separator, as in " 12 foo", "12|foo", "12: foo" or
+// cutLineNumber removes a number and its separator, as in " 12\tfoo", "12|foo", "12: foo" or
 // "12→foo".
 func cutLineNumber(line string) (rest string, ok bool) {
 	s := strings.TrimLeft(line, " ")
