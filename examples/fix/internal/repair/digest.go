@@ -211,7 +211,7 @@ func candidates(lines []string) []telling {
 	return out
 }
 
-// maxFrames is how many frames of a panic are shown.
+// maxFrames limits the frames shown of a panic.
 const maxFrames = 3
 
 // panicEnd reads what follows a panic, adds the innermost frames of the code under test, and
