@@ -119,7 +119,7 @@ func (a *Auto) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.C
 			w.ctx = agent.WithRouteTrace(ctx, &agent.RouteTrace{Routed: func(r agent.Routed) { c.heard.Add(r.MicroDollars) }})
 		}
 		if !a.picky {
-			w.demand = demand{} // nothing to consider
+			w.demand = demand{} // every member takes everything, so the chain need not check
 		}
 		out := w.run(c.ranked[:len(a.members)], 0)
 		c.done(&w, out)

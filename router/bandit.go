@@ -90,7 +90,7 @@ type tally struct{ Good, Bad float64 }
 
 func (t tally) plus(u tally) tally { return tally{t.Good + u.Good, t.Bad + u.Bad} }
 
-// Each weight, in outcomes, is how much a level borrows from the wider one.
+// The weights, in outcomes, with which a level borrows from the next wider one.
 const (
 	priorWeight = 2
 	workWeight  = 3

@@ -413,7 +413,7 @@ func (d *lastDraft) Stream(context.Context, *agent.Request) iter.Seq2[agent.Chun
 }
 
 // costing streams the attempt and returns its cost in dollars. A member that is a router has no
-// price of its own: its cost is what its members report.
+// price of its own: its cost is the sum that its members report.
 func (a *attempt) costing(yield func(agent.Chunk, error) bool) (float64, *agent.ModelError) {
 	if a.m.Price != nil {
 		err := a.stream(yield)

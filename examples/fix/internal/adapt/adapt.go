@@ -59,7 +59,7 @@ const (
 )
 
 // Learn trains a model on a module. It returns ErrTooLittle if the module is too small, and the
-// error of ctx if that ends. In either case the original model is still as good as before.
+// error of ctx if that ends. In either case the original model can still be used.
 func Learn(ctx context.Context, cfg Config) (*Learnt, error) {
 	begin := time.Now()
 	if cfg.Tokens == 0 {

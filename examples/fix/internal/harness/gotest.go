@@ -210,7 +210,7 @@ func (m *Module) explain(out string) error {
 	}
 	if x := unwritable.FindStringSubmatch(out); x != nil {
 		at, _, _ := strings.Cut(x[1], "/@v")
-		for _, r := range m.needs { // a new directory must replace everything that would have gone below it
+		for _, r := range m.needs { // the path may be that of a parent directory that could not be created
 			if r.Mod.Path == at || strings.HasPrefix(r.Mod.Path, at+"/") {
 				return problem("the module needs %s, which is not in the module cache, and here the tests run without a network: %s", r.Mod, download)
 			}
