@@ -1,7 +1,7 @@
 //go:build ignore
 
-// Command english finds what is wrong by the letter in comments, pages and commit subjects: see
-// CONTRIBUTING.md, Style. The rest of plain English needs a reader.
+// Command english finds mechanical faults of style in comments, Markdown pages and commit subjects:
+// see CONTRIBUTING.md, Style. The rest of plain English needs a reader.
 //
 // Usage, in the repository: go run .ci/english.go [-count] [-since COMMIT] [DIRECTORY ...]
 package main
@@ -21,10 +21,10 @@ import (
 	"unicode/utf8"
 )
 
-// width is where a comment wraps, in columns, with four for a tab.
+// width is the column at which comments wrap, counting a tab as four.
 const width = 100
 
-// words are patterns and what to write in their place.
+// words are patterns with suggested replacements.
 var words = []struct {
 	pattern *regexp.Regexp
 	instead string
@@ -43,7 +43,7 @@ var words = []struct {
 	{regexp.MustCompile(`(?i)\bsaid (once|in one place)\b`), "one name or one function"},
 }
 
-// first are patterns for the first sentence of a declaration's comment.
+// first matches first sentences of declaration comments that do not say what the thing does.
 var first = regexp.MustCompile(`^(?:(?:A|An|The) )?[\w.]+ (?:(?:is|are) (?:what|how (?:many|much|long|far|often)|those|that (?:of|which))|tells?|gives?) `)
 
 var subject = regexp.MustCompile(`^[\w./{},* -]+: \S`)
@@ -108,11 +108,11 @@ func source(name string) {
 	files := token.NewFileSet()
 	f, err := parser.ParseFile(files, name, text, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
-		return // go vet says it
+		return // go vet reports it
 	}
 	lines := strings.Split(string(text), "\n")
 	for _, group := range f.Comments {
-		outputs := false // of an example, as printed
+		outputs := false // whether this is the expected output of an example
 		for _, c := range group.List {
 			at := files.Position(c.Pos())
 			for i, line := range strings.Split(c.Text, "\n") {
@@ -123,7 +123,7 @@ func source(name string) {
 				}
 				phrases(where, line)
 				whole := lines[at.Line+i-1]
-				code := strings.TrimSpace(whole) != strings.TrimSpace(line) // a comment behind code is as wide as the code needs
+				code := strings.TrimSpace(whole) != strings.TrimSpace(line) // a trailing comment is as wide as the code needs
 				if n := columns(whole); n > width && !code && !strings.HasPrefix(line, "//\t") && !strings.Contains(line, "://") {
 					hit("wide", where, line, fmt.Sprintf("%d columns, want %d", n, width))
 				}
@@ -154,7 +154,7 @@ func source(name string) {
 	})
 }
 
-// page checks a page of Markdown, but not its blocks of code.
+// page checks a Markdown page except for its code blocks.
 func page(name string) {
 	f, err := os.Open(name)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Command systems checks the types of packages as other systems would compile them: everything that
-// a build would refuse but what the assembler and the linker do, and in seconds, because nothing is
-// compiled.
+// Command systems type-checks packages as they would be compiled on other systems. It finds
+// everything that a build would refuse except what the assembler and the linker do, and takes only
+// seconds, because nothing is compiled.
 //
 //	go run .ci/systems.go darwin/arm64,windows/amd64 ./... ./examples/fix/...
 package main
@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// check prints what is wrong with packages on a system, and counts it.
+// check prints the errors in packages on a system, and counts them.
 func check(system string, patterns []string) (bad int, err error) {
 	goos, arch, _ := strings.Cut(system, "/")
 	here, err := os.Getwd()
@@ -48,7 +48,7 @@ func check(system string, patterns []string) (bad int, err error) {
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps | packages.NeedTypes |
 			packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedTypesSizes,
 		Env: append(os.Environ(), "GOOS="+goos, "GOARCH="+arch, "CGO_ENABLED=0"),
-		// What others wrote is taken at its word: declarations without bodies.
+		// Third-party code is not checked: only its declarations are kept, without bodies.
 		ParseFile: func(fset *token.FileSet, name string, src []byte) (*ast.File, error) {
 			f, err := parser.ParseFile(fset, name, src, parser.AllErrors|parser.SkipObjectResolution)
 			if f != nil && !ours(name) {

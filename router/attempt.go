@@ -9,13 +9,14 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// attempt is one request to one member. Begin makes it, stream reads it to its end and end reports
-// it; what a router decides in between is whether its answer is kept. For one goroutine at a time.
+// attempt is one request to one member. begin makes it, stream reads it to its end, and end reports
+// it. In between, a router decides whether to keep the answer. An attempt is for one goroutine at a
+// time.
 //
-// What stream passes on is in order even where the member's is not: nothing comes before the first
-// content but the usage known by then, nothing after the finish, and the finish comes when the
-// member is done, so that a late usage is before it. A panic of the member is an error like any
-// other.
+// stream passes chunks on in order even if the member's are out of order: nothing comes before the
+// first content except the usage known by then, nothing comes after the finish, and the finish is
+// passed on only when the member is done, so that a late usage still comes before it. A panic of
+// the member counts as an error like any other.
 type attempt struct {
 	pool  *pool
 	m     *member
@@ -26,30 +27,30 @@ type attempt struct {
 	first    time.Duration // until the first content came; 0 before
 	took     time.Duration // until the stream ended
 	usage    agent.Usage
-	reported bool        // usage is the member's
-	held     agent.Chunk // the usage, where it was not passed on yet; nil otherwise
+	reported bool        // the usage is the member's own, not an estimate
+	held     agent.Chunk // usage that was not passed on yet; nil if none
 	written  int         // bytes of content
-	content  bool        // some came
+	content  bool        // some content came
 	finish   agent.Chunk
 	finished bool
-	sent     bool // the request was given to the member
-	refused  bool // the member failed by itself and not because the context ended, or before it sent anything
-	left     bool // the reader wants no more
-	passing  bool // the reader is at work
+	sent     bool // the request was passed to the member
+	refused  bool // the member failed before any content, by itself (not because the context ended) or because nothing was sent
+	left     bool // the reader stopped reading
+	passing  bool // the reader is running
 	err      *agent.ModelError
 	yield    func(agent.Chunk, error) bool
-	timer    *time.Timer // cancels it unless content comes; nil for never
+	timer    *time.Timer // cancels the attempt unless content comes; nil if there is no limit
 }
 
-// errSlow is why an attempt was given up whose answer did not begin.
+// errSlow is the cancellation cause of an attempt whose answer did not begin in time.
 var errSlow = errors.New("the answer did not begin in time")
 
-// errNotSent marks the error of a request that never reached a provider, although its context
-// ended: it costs nothing.
+// errNotSent marks the error of a request that never reached a provider because its context ended:
+// it costs nothing.
 var errNotSent = errors.New("the request was not sent")
 
-// expect makes the attempt fail unless content comes within d. The caller calls what it returns
-// when the stream has ended.
+// expect makes the attempt fail unless content comes within d. The caller must call release when
+// the stream has ended.
 func (a *attempt) expect(d time.Duration) (release func()) {
 	ctx, cancel := context.WithCancelCause(a.ctx)
 	a.ctx = ctx
@@ -60,26 +61,26 @@ func (a *attempt) expect(d time.Duration) (release func()) {
 	}
 }
 
-// begin announces a request to m. Reason is for a person, n counts the attempts of one call of the
-// router from 1.
+// begin announces a request to m. reason is for people to read; n counts the attempts of one call
+// of the router, from 1.
 func (p *pool) begin(ctx context.Context, m *member, req *agent.Request, reason string, n int) *attempt {
 	a := new(attempt)
 	p.beginIn(ctx, a, m, req, reason, n)
 	return a
 }
 
-// beginIn is begin for an attempt that is a part of something else.
+// beginIn is like begin, for an attempt embedded in another struct.
 func (p *pool) beginIn(ctx context.Context, a *attempt, m *member, req *agent.Request, reason string, n int) {
 	ctx = agent.BeginRoute(ctx, agent.Routing{Router: p.name, Model: m.Name, Reason: reason, Attempt: n})
 	*a = attempt{pool: p, m: m, req: req, ctx: ctx, began: p.now()}
 }
 
-// stream reads the answer and hands it to yield, chunks only. It returns the error that the answer
-// failed with, nil when it is complete or the reader left.
+// stream reads the answer and passes its chunks, never an error, to yield. It returns the error
+// that the answer failed with, or nil if it is complete or the reader left.
 func (a *attempt) stream(yield func(agent.Chunk, error) bool) *agent.ModelError {
 	a.yield = yield
 	a.read()
-	if a.finished && !a.left { // what follows a finish, an error too, is no part of the answer
+	if a.finished && !a.left { // whatever follows a finish, even an error, is not part of the answer
 		a.err = nil
 		if !a.pass(nil) || !a.yieldChunk(a.finish) {
 			a.left = true
@@ -103,7 +104,7 @@ func (a *attempt) stream(yield func(agent.Chunk, error) bool) *agent.ModelError 
 func (a *attempt) read() {
 	defer func() {
 		if a.passing {
-			return // the reader's own panic goes on
+			return // the reader's own panic propagates
 		}
 		if v := recover(); v != nil {
 			a.err = modelErrorf(agent.ErrUnknown, "the model panicked: %v", v)
@@ -116,7 +117,7 @@ func (a *attempt) read() {
 	a.m.Model.Stream(a.ctx, a.req)(a.take)
 }
 
-// take is the body of the loop over the member's stream.
+// take handles one element of the member's stream.
 func (a *attempt) take(c agent.Chunk, err error) bool {
 	if a.left || a.err != nil {
 		return false
@@ -158,7 +159,7 @@ func (a *attempt) take(c agent.Chunk, err error) bool {
 	return !a.left
 }
 
-// pass hands the usage that was held back and then c, if any, to the reader.
+// pass passes the held usage and then c, if any, to the reader.
 func (a *attempt) pass(c agent.Chunk) bool {
 	if held := a.held; held != nil {
 		a.held = nil
@@ -176,7 +177,7 @@ func (a *attempt) yieldChunk(c agent.Chunk) bool {
 	return more
 }
 
-// interrupted reports whether an error of the member says that its context ended.
+// interrupted reports whether an error of the member means that its context ended.
 func (a *attempt) interrupted(err *agent.ModelError) bool {
 	return a.ctx.Err() != nil && (err.Kind == agent.ErrCanceled || errors.Is(err, a.ctx.Err()) || errors.Is(err, context.Cause(a.ctx)))
 }
@@ -184,7 +185,7 @@ func (a *attempt) interrupted(err *agent.ModelError) bool {
 // failure returns the error of a stream that did not finish.
 func (a *attempt) failure() *agent.ModelError {
 	switch {
-	case a.ctx.Err() != nil: // whatever the member made of it
+	case a.ctx.Err() != nil: // whatever error the member reports
 		if context.Cause(a.ctx) == errSlow {
 			return &agent.ModelError{Kind: agent.ErrTimeout, Err: errSlow}
 		}
@@ -200,8 +201,7 @@ func (a *attempt) failure() *agent.ModelError {
 	return a.err
 }
 
-// end reports the attempt: kept says whether what it passed on was given to the caller of the
-// router.
+// end reports the attempt. kept says whether its output was passed to the caller of the router.
 func (a *attempt) end(kept bool) {
 	r := agent.Routed{Duration: a.took, Kept: kept}
 	if a.err != nil {
@@ -214,8 +214,8 @@ func (a *attempt) end(kept bool) {
 	agent.EndRoute(a.ctx, r)
 }
 
-// spent returns what the attempt is billed for. A provider bills a stream that broke, or was cut
-// here, for what it had written; where it did not come to say so it is estimated.
+// spent returns what the attempt is billed for. A provider bills what it had written of a stream
+// that broke or was cut off here. If the provider did not report that, it is estimated.
 func (a *attempt) spent() (u agent.Usage, estimated bool) {
 	u = a.usage
 	for _, n := range []*int64{&u.Input, &u.CachedInput, &u.CacheWrite, &u.Output, &u.Reasoning} {
@@ -235,7 +235,8 @@ func (a *attempt) spent() (u agent.Usage, estimated bool) {
 	return u, estimated
 }
 
-// contentSize returns how many bytes of a chunk were generated, and whether it is content at all.
+// contentSize returns how many bytes of a chunk were generated, and whether the chunk is content at
+// all.
 func contentSize(c agent.Chunk) (n int, content bool) {
 	switch c := c.(type) {
 	case agent.TextDelta:

@@ -18,58 +18,58 @@ type AutoConfig struct {
 	Name    string   // of the router; "auto"
 	Members []Member // at most 32
 
-	// Priors is the share of tasks that each member is expected to do well, by its name, before
-	// anything is known. Members that it leaves out are ranked by price: 0.5 for the cheapest up to
+	// Priors is the share of tasks that each member is expected to do well before any outcome is
+	// known, by member name. Members not listed are ranked by price: from 0.5 for the cheapest to
 	// 0.7.
 	Priors map[string]float64
 	Worth  float64 // dollars that a task done well is worth; 1. A summary is worth a tenth of it, a title a hundredth
 	Hurry  float64 // dollars that a second of waiting costs, for members whose Speed is known; 0
 
-	// State is the file in which what was learnt is kept; several processes may share it. Empty
-	// keeps it in memory.
+	// State is the file that keeps what was learned; several processes may share it. If empty, it
+	// is kept in memory.
 	State string
 
 	Failures int           // failing tool calls in a row that count as a failure of the member; 5, negative never
-	Repeats  int           // identical calls with identical results that do; 3, negative never
+	Repeats  int           // identical calls with identical results that count as a failure of the member; 3, negative never
 	CacheFor time.Duration // how long a provider keeps a prompt cache; 5 minutes
 
 	Random func() float64   // uniform in [0,1); nil means math/rand/v2
 	Now    func() time.Time // nil means time.Now
 }
 
-// Auto is a model that chooses among its members by what it has learnt of them: the front door of a
-// pool. It is safe for concurrent use.
+// Auto is a model that chooses among its members by what it has learned about them: a single front
+// door to a pool. It is safe for concurrent use.
 //
-// It knows the purpose of the request, its size, what it needs, and how often the task at hand has
-// failed already. It does not read what is asked: no feature of the text told, across repositories,
-// which model would succeed. A [Bandit] draws how likely each member is to do the task well, from
-// outcomes of such cases, and weighs it against what the task is expected to cost there.
+// It considers the purpose of the request, its size, what it needs, and how often the current task
+// has failed already. It does not read the prompt's text: no feature of the text predicted, across
+// repositories, which model would succeed. A [Bandit] draws how likely each member is to do the
+// task well, from outcomes of similar cases, and weighs it against the expected cost.
 //
-//   - A member that cannot take the request, or asked not to be called yet, is not considered.
-//   - A conversation stays with its member while a task lasts, since its prompt is cached there.
-//     What a change would cost in prompts written anew is weighed when a task begins, when the
-//     history was rewritten (then a change is free), and when the member failed: its calls failed
-//     or repeated, or [Auto.Outcome] said so. One that failed is not chosen for the same task again
-//     while there are others.
+//   - A member that cannot take the request, or that asked not to be called yet, is not considered.
+//   - A conversation stays with its member while a task lasts, since its prompt is cached there. A
+//     change is considered when a task begins, when the history was rewritten (then a change is
+//     free), and when the member failed: its calls failed or repeated, or [Auto.Outcome] said so.
+//     The cost of sending the prompt again is then taken into account. A member that failed is not
+//     chosen again for the same task while there are others.
 //   - A member that fails to answer is replaced by the next best at once.
-//   - Outcomes come from the host ([Auto.Outcome], [Auto.Verified]) and, as far as they can be
-//     seen, from the conversation.
+//   - Outcomes come from the host ([Auto.Outcome], [Auto.Verified]) and, where it shows them, from
+//     the conversation.
 //   - The reason of each attempt names the case, the odds and the cost of each member, and why
 //     others were left out.
 //
-// Which conversation is with which member is kept in memory: after a restart the choice is made
-// anew, when the provider's cache is mostly gone as well. Conversations without a SessionID are
-// told apart by their first message.
+// Which conversation is with which member is kept in memory. After a restart the choice is made
+// again; by then the provider's cache is mostly gone as well. Conversations without a SessionID are
+// identified by their first message.
 type Auto struct {
 	*pool
 	cfg    AutoConfig
 	bandit *Bandit
 	limits planLimits
-	heard  bool // the cost of some member is heard from its own members
+	heard  bool // the cost of some member is reported by its own members
 
 	mu       sync.Mutex
 	sessions map[uint64]*autoSession
-	order    autoList // the least recently used first
+	order    autoList // least recently used first
 }
 
 // NewAuto checks cfg, reads its State if it names one, and returns a router.
@@ -109,7 +109,7 @@ func NewAuto(cfg AutoConfig) (*Auto, error) {
 	return a, nil
 }
 
-// Stream answers with the member that was chosen, or the next best if it fails.
+// Stream answers with the chosen member, or the next best if it fails.
 func (a *Auto) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
 	return func(yield func(agent.Chunk, error) bool) {
 		c := autoCall{a: a, req: req, yield: yield, demand: demandOf(req)}
@@ -119,14 +119,14 @@ func (a *Auto) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.C
 			w.ctx = agent.WithRouteTrace(ctx, &agent.RouteTrace{Routed: func(r agent.Routed) { c.heard.Add(r.MicroDollars) }})
 		}
 		if !a.picky {
-			w.demand = demand{} // nothing to look for
+			w.demand = demand{} // every member takes everything, so the chain need not check
 		}
 		out := w.run(c.ranked[:len(a.members)], 0)
 		c.done(&w, out)
 	}
 }
 
-// autoCall is one request on its way.
+// autoCall is one request in progress.
 type autoCall struct {
 	a      *Auto
 	req    *agent.Request
@@ -140,10 +140,10 @@ type autoCall struct {
 	usage   agent.Usage
 	finish  agent.FinishReason
 	content bool
-	heard   atomic.Int64 // micro-dollars that members' members told of
+	heard   atomic.Int64 // micro-dollars that members of members reported
 }
 
-// take notes what passes.
+// take records a chunk or error as it passes.
 func (c *autoCall) take(chunk agent.Chunk, err error) bool {
 	switch chunk := chunk.(type) {
 	case agent.Usage:
@@ -170,7 +170,7 @@ func (c *autoCall) choose() {
 	s.look(c.req.Messages, began, a.limits.seed)
 	switch {
 	case single(c.req.Purpose):
-	case e.open && e.task != began: // the next task: nobody said how the last one went
+	case e.open && e.task != began: // the next task: nobody reported how the last one went
 		*e = episode{purpose: e.purpose}
 		s.failures, s.failed = 0, 0
 	case e.open && s.run.stray(&a.limits) != "":
@@ -187,13 +187,13 @@ func (c *autoCall) choose() {
 	c.decide(s, e, began, now)
 }
 
-// holds reports whether a member can go on with its conversation.
+// holds reports whether a member can continue its conversation.
 func (a *Auto) holds(member int, d demand, now time.Time) bool {
 	m := a.members[member]
 	return m.fits(d) && m.blocked(now) == 0
 }
 
-// done takes in how the call went.
+// done records how the call went.
 func (c *autoCall) done(w *chain, out outcome) {
 	if w.last == nil {
 		return
@@ -215,7 +215,7 @@ func (c *autoCall) done(w *chain, out outcome) {
 		s.avoid = 0
 		s.cached(m.index, c.demand.tokens, a.now())
 	case outcomeBroken, outcomeFailed:
-		s.avoid = m.index + 1 // the loop asks again, and another may answer
+		s.avoid = m.index + 1 // the loop retries, and another member may answer
 	}
 	if single(c.req.Purpose) && e.open && out != outcomeLeft {
 		good := 0.0
@@ -226,14 +226,14 @@ func (c *autoCall) done(w *chain, out outcome) {
 	}
 }
 
-// hand gives an episode to another member.
+// hand moves an episode to another member.
 func (a *Auto) hand(e *episode, m *member) {
 	e.member = m.index
 	e.expected = labourOf(e.purpose).expect(m.Price, float64(e.tokens))
 	e.reason = stays(m)
 }
 
-// dollars is what the call cost.
+// dollars returns the cost of the call.
 func (c *autoCall) dollars(m *member) float64 {
 	if c.a.heard {
 		return float64(c.heard.Load()) / 1e6

@@ -14,8 +14,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// deciders are the routers that choose by what a request is, over members that leaf makes, and
-// nests of them.
+// deciders returns the routers that choose by the content of a request, over members that leaf
+// makes, and nested combinations of them.
 func deciders(t testing.TB, leaf func() agent.Model) map[string]func() agent.Model {
 	must := func(m agent.Model, err error) agent.Model {
 		t.Helper()
@@ -51,8 +51,8 @@ func deciders(t testing.TB, leaf func() agent.Model) map[string]func() agent.Mod
 	}
 }
 
-// billing adds up what a model reports for answers that it finished, in micro-dollars at a dollar a
-// million tokens.
+// billing adds up the usage that a model reports for answers it finished, in micro-dollars at a
+// dollar per million tokens.
 func billing(sum *atomic.Int64, m agent.Model) agent.Model {
 	return agent.ModelFunc(func(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
 		return func(yield func(agent.Chunk, error) bool) {
@@ -72,7 +72,7 @@ func billing(sum *atomic.Int64, m agent.Model) agent.Model {
 	})
 }
 
-// TestConformanceOfDeciders runs the suite for models on the routers that decide.
+// TestConformanceOfDeciders runs the conformance suite for models on the routers that decide.
 func TestConformanceOfDeciders(t *testing.T) {
 	tier.Normal(t)
 	agenttest.CheckLeaks(t)
@@ -80,7 +80,7 @@ func TestConformanceOfDeciders(t *testing.T) {
 	for name, newModel := range deciders(t, func() agent.Model { return leaf }) {
 		switch name {
 		case "auto of one", "auto, saved", "cascade over plan", "plan of cascade and auto":
-			continue // TestDecidersChargeOnce has them
+			continue // TestDecidersChargeOnce covers them
 		case "auto", "plan-then-act":
 			if testing.Short() {
 				continue
@@ -100,9 +100,9 @@ func TestConformanceOfDeciders(t *testing.T) {
 	}
 }
 
-// TestDecidersChargeOnce runs tasks through every nest with models that misbehave. No task is lost,
-// what a run cost is what its trace tells, and what it paid for whole answers is what the models
-// billed.
+// TestDecidersChargeOnce runs tasks through every nesting with models that misbehave. No task is
+// lost, the cost of a run equals the cost in its trace, and the cost of whole answers equals what
+// the models billed.
 func TestDecidersChargeOnce(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	for _, seed := range []uint64{1, 2, 3} {

@@ -9,7 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/router"
 )
 
-// A pool behind one front door: the model of a conversation fails, the host says so, and the next
+// A pool behind one model: when the model of a conversation fails and the host reports it, the next
 // request goes to another.
 func ExampleAuto() {
 	small := agenttest.Script(agenttest.Text("small")).Loop()

@@ -7,10 +7,10 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// Outcome tells how well the task at hand of a conversation, by its SessionID, was done: 1 for
-// well, 0 for not at all. The member learns from it; after a failure the next request of the
-// conversation goes to another. With a State it is saved at once. A conversation in which nothing
-// was asked since its last outcome is an error.
+// Outcome reports how well the current task of a conversation was done: 1 for well, 0 for not at
+// all. The conversation is named by its SessionID. The member learns from it; after a failure the
+// next request of the conversation goes to another member. If there is a State, it is saved at
+// once. Outcome returns an error if nothing was asked in the conversation since its last outcome.
 func (a *Auto) Outcome(ctx context.Context, sessionID string, good float64) error {
 	if !a.settle(conversationKey(sessionID, nil), good) {
 		return fmt.Errorf("router: outcome: nothing is open in the conversation %q; say how a task went once, after it was worked on in this process", sessionID)
@@ -18,8 +18,8 @@ func (a *Auto) Outcome(ctx context.Context, sessionID string, good float64) erro
 	return a.Save(ctx)
 }
 
-// Save merges what was learnt into the State, if there is one. [Auto.Outcome] does so by itself;
-// what was learnt from conversations alone is saved with the next outcome, or by this.
+// Save merges what was learned into the State, if there is one. [Auto.Outcome] saves by itself;
+// what was learned from conversations alone is saved with the next outcome or by Save.
 func (a *Auto) Save(ctx context.Context) error {
 	if a.cfg.State == "" {
 		return nil
@@ -27,8 +27,8 @@ func (a *Auto) Save(ctx context.Context) error {
 	return a.bandit.Merge(ctx, a.cfg.State)
 }
 
-// Verified wraps a check of finished work, as [agent.Config.Verify] takes one, so that the router
-// learns what it finds.
+// Verified wraps a check of finished work, in the form that [agent.Config.Verify] takes, so that
+// the router learns from its findings.
 func (a *Auto) Verified(check func(ctx context.Context, s *agent.Session) (string, error)) func(ctx context.Context, s *agent.Session) (string, error) {
 	return func(ctx context.Context, s *agent.Session) (string, error) {
 		feedback, err := check(ctx, s)
@@ -46,7 +46,7 @@ func (a *Auto) Verified(check func(ctx context.Context, s *agent.Session) (strin
 	}
 }
 
-// settle closes what is open in a conversation and reports whether there was anything.
+// settle closes the open episodes of a conversation and reports whether there were any.
 func (a *Auto) settle(key uint64, good float64) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -80,8 +80,8 @@ func (a *Auto) close(e *episode, good float64) {
 	*e = episode{purpose: e.purpose}
 }
 
-// Learnt returns what the router has learnt of its members in a case, for a person: by name, what
-// it expects of each.
+// Learnt returns what the router has learned about its members in a case, for people to read: the
+// estimate of each member by name.
 func (a *Auto) Learnt(c Case) map[string]Estimate {
 	out := make(map[string]Estimate, len(a.members))
 	for i, m := range a.members {

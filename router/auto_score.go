@@ -9,7 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// armsOf gives each member its prior: the host's, or by its rank among the prices.
+// armsOf assigns each member its prior: the host's, or one by its rank among the prices.
 func armsOf(ms []*member, priors map[string]float64) ([]Arm, error) {
 	for name, p := range priors {
 		if !slices.ContainsFunc(ms, func(m *member) bool { return m.Name == name }) {
@@ -40,7 +40,7 @@ func armsOf(ms []*member, priors map[string]float64) ([]Arm, error) {
 	return arms, nil
 }
 
-// labour is what a task of a purpose takes, about, by recorded runs of coding agents; the bandit
+// labour is roughly what a task of a purpose takes, from recorded runs of coding agents. The bandit
 // corrects it for each member by what its tasks cost in the end.
 type labour struct {
 	calls  float64
@@ -62,7 +62,7 @@ func labourOf(p agent.Purpose) labour {
 	return labour{20, 400, 1500}
 }
 
-// expect returns what a task is expected to cost with a member whose cache has the prompt.
+// expect returns the expected cost of a task with a member whose cache holds the prompt.
 func (l labour) expect(p *agent.Price, prompt float64) float64 {
 	if p == nil {
 		return 0
@@ -72,8 +72,8 @@ func (l labour) expect(p *agent.Price, prompt float64) float64 {
 	return (read + write*l.growth*l.calls + float64(p.Output)*l.output*l.calls) / 1e12
 }
 
-// rates are the prices of prompt tokens that are read from a cache and written to one, in
-// micro-dollars a million.
+// rates returns the prices of prompt tokens read from a cache and written to one, in micro-dollars
+// per million.
 func rates(p *agent.Price) (read, write float64) {
 	read, write = float64(p.CachedInput), float64(p.CacheWrite)
 	if read == 0 {
@@ -100,7 +100,7 @@ func (c *autoCall) decide(s *autoSession, e *episode, task int, now time.Time) {
 	var room [maxArms]Offer
 	var notes [maxArms]Estimate
 	offers := room[:0]
-	for pass := range 2 { // those that failed at the task only where there is no other
+	for pass := range 2 { // members that failed at the task only if there is no other
 		for i, m := range a.members {
 			if a.holds(i, c.demand, now) && (pass == 1 || failed&(1<<i) == 0) {
 				offers = append(offers, Offer{Arm: i, Dollars: work.expect(m.Price, float64(c.demand.tokens)), Extra: c.extra(s, m, work, now)})
@@ -111,7 +111,7 @@ func (c *autoCall) decide(s *autoSession, e *episode, task int, now time.Time) {
 		}
 	}
 	k := a.bandit.chooseFor(a.worth(c.req.Purpose), in, offers, notes[:len(offers)])
-	if k < 0 { // nobody can take it now: the chain finds the error that says so
+	if k < 0 { // nobody can take it now: the chain finds the error to report
 		c.rank(-1, nil, nil)
 		return
 	}
@@ -119,7 +119,7 @@ func (c *autoCall) decide(s *autoSession, e *episode, task int, now time.Time) {
 	c.reason = c.explain(s, in, offers, notes[:len(offers)])
 	s.trouble = ""
 	m := a.members[offers[k].Arm]
-	if e.open && e.member == m.index && e.task == task { // it stays after all
+	if e.open && e.member == m.index && e.task == task { // it stays with the member after all
 		e.again = false
 		return
 	}
@@ -138,8 +138,8 @@ func (a *Auto) worth(p agent.Purpose) float64 {
 	return a.cfg.Worth
 }
 
-// extra is what choosing a member costs beside the work: the prompt that its cache lacks, and
-// waiting.
+// extra returns what choosing a member costs in addition to the work: the prompt that its cache
+// lacks, and waiting.
 func (c *autoCall) extra(s *autoSession, m *member, work labour, now time.Time) float64 {
 	x := 0.0
 	if m.Price != nil {
@@ -185,8 +185,8 @@ func (c *autoCall) rank(first int, offers []Offer, notes []Estimate) {
 	}
 }
 
-// explain says in a line why a member was chosen: the case, the odds and costs, and who was left
-// out.
+// explain says in one line why a member was chosen: the case, the odds and costs, and which members
+// were left out.
 func (c *autoCall) explain(s *autoSession, in Case, offers []Offer, notes []Estimate) string {
 	b := make([]byte, 0, 256)
 	b = append(b, in.Purpose...)

@@ -7,7 +7,7 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// conversationKey names a conversation by its id, or by how it begins where it has none.
+// conversationKey identifies a conversation by its id, or by how it begins if it has none.
 func conversationKey(sessionID string, ms []agent.Message) uint64 {
 	h := hash(fnvOffset, sessionID)
 	if sessionID == "" && len(ms) > 0 {
@@ -16,10 +16,10 @@ func conversationKey(sessionID string, ms []agent.Message) uint64 {
 	return h
 }
 
-// maxAutoSessions bounds how many conversations are known at a time.
+// maxAutoSessions limits how many conversations are remembered at a time.
 const maxAutoSessions = 4096
 
-// autoSession is what is known of a conversation.
+// autoSession holds what is known about a conversation.
 type autoSession struct {
 	key        uint64
 	next, prev *autoSession // in order of use
@@ -27,19 +27,19 @@ type autoSession struct {
 	epoch    int       // -1 before the first request
 	episodes []episode // by purpose
 
-	failures uint8  // of the task at hand
-	failed   uint32 // the members that failed at it
+	failures uint8  // of the current task
+	failed   uint32 // bit set of the members that failed at it
 	trouble  string // how the last one failed, for the next reason
 	avoid    int    // the member that broke the last answer, counted from 1; 0 for none
 	prompts  [maxArms]prompt
 
-	run     planRun // what the messages show of the task at hand
+	run     planRun // what the messages show of the current task
 	task    int     // where it begins
-	scanned int     // messages that run has seen
+	scanned int     // number of messages that run has seen
 }
 
-// episode is a stretch of a conversation with one member, for one purpose: what outcomes are learnt
-// for.
+// episode is a stretch of a conversation with one member, for one purpose. Outcomes are learned per
+// episode.
 type episode struct {
 	purpose  agent.Purpose
 	open     bool
@@ -49,11 +49,11 @@ type episode struct {
 	tokens   int     // of the prompt when it began
 	expected float64 // dollars
 	dollars  float64 // spent
-	reason   string  // for staying
-	again    bool    // decide anew: the member has lost its cache
+	reason   string  // for staying with the member
+	again    bool    // decide again: the member has lost its cache
 }
 
-// prompt is how much of the conversation a member has in its prompt cache.
+// prompt records how much of the conversation a member has in its prompt cache.
 type prompt struct {
 	tokens int
 	at     time.Time
@@ -76,7 +76,7 @@ func (s *autoSession) unlink() {
 	s.prev, s.next = nil, nil
 }
 
-// session returns what is known of a conversation, and makes it the most recently used.
+// session returns the session of a conversation and makes it the most recently used.
 func (a *Auto) session(key uint64) *autoSession {
 	s := a.sessions[key]
 	if s != nil {
@@ -94,8 +94,8 @@ func (a *Auto) session(key uint64) *autoSession {
 	return s
 }
 
-// renew lets every episode be decided anew when the history was rewritten: the caches of the old
-// one are of no use.
+// renew marks every episode to be decided again if the history was rewritten: the caches of the old
+// one are useless.
 func (s *autoSession) renew(epoch int) {
 	if s.epoch == epoch {
 		return
@@ -106,7 +106,7 @@ func (s *autoSession) renew(epoch int) {
 	s.epoch, s.prompts, s.scanned = epoch, [maxArms]prompt{}, 0
 }
 
-// episode returns the stretch of a purpose.
+// episode returns the episode for a purpose.
 func (s *autoSession) episode(p agent.Purpose) *episode {
 	for i := range s.episodes {
 		if s.episodes[i].purpose == p {
@@ -120,7 +120,7 @@ func (s *autoSession) episode(p agent.Purpose) *episode {
 	return &s.episodes[len(s.episodes)-1]
 }
 
-// maxPurposes bounds the episodes of a conversation.
+// maxPurposes limits the episodes of a conversation.
 const maxPurposes = 16
 
 // single reports whether a request of this purpose is a task of its own.
@@ -128,7 +128,7 @@ func single(p agent.Purpose) bool {
 	return p == agent.PurposeTitle || p == agent.PurposeSummarise
 }
 
-// look reads what the messages since the last look show of the task at hand.
+// look reads what the messages since the last look show of the current task.
 func (s *autoSession) look(ms []agent.Message, task int, seed maphash.Seed) {
 	if s.scanned == 0 || s.task != task || s.scanned > len(ms) {
 		s.run, s.scanned, s.task = planRun{}, task, task
@@ -140,13 +140,13 @@ func (s *autoSession) look(ms []agent.Message, task int, seed maphash.Seed) {
 	}
 }
 
-// fail notes that a member failed at the task at hand.
+// fail records that a member failed at the current task.
 func (s *autoSession) fail(member int) {
 	s.failures = min(s.failures+1, maxFailures)
 	s.failed |= 1 << member
 }
 
-// cached notes that a member has the conversation in its prompt cache.
+// cached records that a member has the conversation in its prompt cache.
 func (s *autoSession) cached(member, tokens int, now time.Time) {
 	s.prompts[member] = prompt{max(tokens, s.prompts[member].tokens), now}
 }

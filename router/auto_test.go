@@ -30,7 +30,7 @@ func newTestAuto(t testing.TB, cfg AutoConfig) *Auto {
 	return a
 }
 
-// trio are members of rising price.
+// trio returns three members of rising price.
 func trio() []Member {
 	return []Member{
 		{Model: says("small"), Name: "small", Price: usd(0.0002)},
@@ -98,7 +98,7 @@ func TestAutoSendsNothingThatCannotBeTaken(t *testing.T) {
 	}
 }
 
-// capable is a model that declares what it can.
+// capable is a model that declares its capabilities.
 type capable struct {
 	agent.Model
 	caps agent.Capabilities
@@ -129,13 +129,14 @@ func TestAutoStaysWithItsMember(t *testing.T) {
 	}
 }
 
-// TestAutoPricesTheCache has two members that are alike but for the cache of a long conversation.
+// TestAutoPricesTheCache: of two members that are alike, the one whose cache holds a long
+// conversation is chosen.
 func TestAutoPricesTheCache(t *testing.T) {
 	price := &agent.Price{Input: 3_000_000, CachedInput: 300_000, CacheWrite: 3_750_000, Output: 15_000_000}
 	now := time.Unix(0, 0)
 	a := newTestAuto(t, AutoConfig{Members: []Member{{Model: says("one"), Name: "one", Price: price}, {Model: says("two"), Name: "two", Price: price}},
 		Now: func() time.Time { return now }})
-	long := agent.UserText(strings.Repeat("word ", 40_000)) // 50,000 tokens: $0.17 to write anew
+	long := agent.UserText(strings.Repeat("word ", 40_000)) // 50,000 tokens: $0.17 to send uncached
 	extras := func(req *agent.Request) (x [2]float64) {
 		c := autoCall{a: a, req: req, demand: demandOf(req)}
 		s := a.sessions[conversationKey(req.SessionID, nil)]
@@ -212,7 +213,7 @@ func TestAutoAfterFailures(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"small": 1, "middle": 1, "large": 1}, seen); diff != "" {
 		t.Errorf("each is tried once:\n%s", diff)
 	}
-	who(t, a, inSession("s", agent.PurposeAct)) // all have failed: one of them must do
+	who(t, a, inSession("s", agent.PurposeAct)) // all have failed: one must be used anyway
 	if err := a.Outcome(t.Context(), "s", 1); err != nil {
 		t.Error(err)
 	}
@@ -227,8 +228,8 @@ func TestAutoAfterFailures(t *testing.T) {
 	}
 }
 
-// TestAutoSeesTrouble runs an agent whose first member only makes calls that fail: the conversation
-// goes to another.
+// TestAutoSeesTrouble: when the first member makes only calls that fail, the conversation goes to
+// another member.
 func TestAutoSeesTrouble(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	calls := 0
@@ -264,7 +265,7 @@ func TestAutoSeesTrouble(t *testing.T) {
 	}
 }
 
-// TestAutoVerified lets the loop's own check of the work teach the router.
+// TestAutoVerified: the router learns from the loop's own check of the work.
 func TestAutoVerified(t *testing.T) {
 	a := newTestAuto(t, AutoConfig{Members: []Member{{Model: says("wrong"), Name: "weak", Price: usd(0.001)}, {Model: says("right"), Name: "able", Price: usd(0.01)}},
 		Priors: map[string]float64{"weak": 0.99, "able": 0.01}, Random: func() float64 { return 0.5 }, State: filepath.Join(t.TempDir(), "state.json")})
@@ -346,7 +347,8 @@ func TestAutoReplacesWhatFails(t *testing.T) {
 	}
 }
 
-// TestAutoIsDeterministic plays the same conversations twice with the same source of randomness.
+// TestAutoIsDeterministic: the same conversations with the same source of randomness give the same
+// choices.
 func TestAutoIsDeterministic(t *testing.T) {
 	play := func() (out []string) {
 		a := newTestAuto(t, AutoConfig{Members: trio()})
@@ -367,7 +369,7 @@ func TestAutoIsDeterministic(t *testing.T) {
 	}
 }
 
-// TestAutoHearsRouters prices a task by what the members of a member cost.
+// TestAutoHearsRouters: the price of a task includes what the members of a member cost.
 func TestAutoHearsRouters(t *testing.T) {
 	inner, err := NewFallback(FallbackConfig{Members: []Member{{Model: says("x"), Name: "leaf", Price: usd(3)}}})
 	if err != nil {

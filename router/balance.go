@@ -17,28 +17,28 @@ type BalanceConfig struct {
 	Name    string   // of the router; empty means "round-robin" or "least-loaded"
 	Members []Member // equal endpoints, such as one model in several regions
 
-	// InFlight is how many requests of this router a member may have under way before a
-	// conversation that is at home there is sent elsewhere. 0 leaves conversations at home with
-	// RoundRobin; with LeastLoaded it means a quarter more than an even share.
+	// InFlight limits the requests that a member may have in flight from this router before a
+	// conversation whose home it is goes elsewhere. With 0, RoundRobin never moves conversations
+	// from their home, and LeastLoaded allows a quarter more than an even share.
 	InFlight int
-	// Cooldown is how long a conversation avoids a member whose answer broke in its middle. 0 means
-	// a minute.
+	// Cooldown is the time for which a conversation avoids a member whose answer broke off in the
+	// middle. 0 means a minute.
 	Cooldown time.Duration
 
 	Now func() time.Time // nil means time.Now
 }
 
-// RoundRobin is a model that shares its requests out to equal members. It is safe for concurrent
+// RoundRobin is a model that distributes its requests over equal members. It is safe for concurrent
 // use.
 //
-// A conversation (a [agent.Request.SessionID]) has a home, the same in every process and for as
-// long as the members stay what they are, so that the prompt cache there hits; requests without one
-// take turns. A request leaves its home when that is full or refuses, and fails over as with
-// [Fallback]. A member that joins or leaves moves the conversations of its own share only.
+// A conversation (an [agent.Request.SessionID]) has a home member, the same in every process and
+// for as long as the members stay the same, so that the prompt cache there hits. Requests without a
+// SessionID take turns. A request leaves its home if that is full or refuses, and fails over as
+// with [Fallback]. A member that joins or leaves moves only the conversations of its own share.
 type RoundRobin struct{ *balancer }
 
-// LeastLoaded is a [RoundRobin] that gives requests without a home to the member with the fewest
-// under way, and lets conversations leave a home that has more than its share.
+// LeastLoaded is a [RoundRobin] that sends requests without a home to the member with the fewest in
+// flight, and lets conversations leave a home that has more than its share.
 type LeastLoaded struct{ *balancer }
 
 // NewRoundRobin checks cfg and returns a router.
@@ -67,7 +67,7 @@ type balancer struct {
 	seeds  []uint64 // hashes of the members' names
 	broken broken
 
-	mu   sync.Mutex // makes choosing a member and counting the request one step
+	mu   sync.Mutex // makes choosing a member and counting the request one atomic step
 	turn int
 }
 
@@ -87,7 +87,7 @@ func newBalancer(kind string, cfg BalanceConfig) (*balancer, error) {
 	return b, nil
 }
 
-// Load returns how many requests each member has under way, by name.
+// Load returns how many requests each member has in flight, by name.
 func (b *balancer) Load() map[string]int {
 	out := make(map[string]int, len(b.members))
 	for _, m := range b.members {
@@ -96,7 +96,7 @@ func (b *balancer) Load() map[string]int {
 	return out
 }
 
-// Stream answers with the member whose turn, or whose conversation, it is.
+// Stream answers with the member whose turn it is, or which is the home of the conversation.
 func (b *balancer) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
 	return func(yield func(agent.Chunk, error) bool) {
 		c := chain{pool: b.pool, ctx: ctx, req: req, yield: yield, loads: true, demand: b.demand(req)}
@@ -154,15 +154,15 @@ func (b *balancer) brokenIn(key uint64, now time.Time) int {
 	return b.broken.find(key, now)
 }
 
-// rank orders members by rendezvous hashing: each has a score for the conversation, the highest is
-// its home.
+// rank orders members by rendezvous hashing: each has a score for the conversation, and the one
+// with the highest is its home.
 func (b *balancer) rank(order []*member, key uint64) {
 	slices.SortFunc(order, func(x, y *member) int {
 		return cmp.Or(cmp.Compare(mix(b.seeds[y.index]^key), mix(b.seeds[x.index]^key)), cmp.Compare(x.index, y.index))
 	})
 }
 
-// rotate begins with the member after the one that began last. b.mu is held.
+// rotate puts the member after the last one used first. b.mu is held.
 func (b *balancer) rotate(order []*member) {
 	for i := range order {
 		order[i] = b.members[(b.turn+i)%len(order)]
@@ -170,8 +170,8 @@ func (b *balancer) rotate(order []*member) {
 	b.turn = (b.turn + 1) % len(order)
 }
 
-// spill moves to the front the first member that fits, answers and has room; of those that are full
-// the emptiest.
+// spill moves to the front the first member that fits, answers and has room. If all are full, it is
+// the least loaded.
 func (b *balancer) spill(c *chain, order []*member, now time.Time, home bool) {
 	limit := b.limit(home)
 	best, least := -1, 0
@@ -195,8 +195,8 @@ func (b *balancer) spill(c *chain, order []*member, now time.Time, home bool) {
 	}
 }
 
-// limit is how many requests a member may have before a conversation leaves it, 0 for any number.
-// b.mu is held.
+// limit returns how many requests a member may have before a conversation leaves it, 0 for any
+// number. b.mu is held.
 func (b *balancer) limit(home bool) int {
 	if b.cfg.InFlight > 0 || !b.byLoad || !home {
 		return b.cfg.InFlight

@@ -17,7 +17,7 @@ import (
 	"github.com/luthier-dev/luthier/agent/agenttest"
 )
 
-// echo is a model that answers its name.
+// echo returns a model that answers with its name.
 func echo(name string) Member { return Member{Model: says(name), Name: name, Price: &agent.Price{}} }
 
 func echoes(names string) (ms []Member) {
@@ -27,7 +27,7 @@ func echoes(names string) (ms []Member) {
 	return ms
 }
 
-// homes asks n conversations and returns who answered each.
+// homes sends requests in n conversations and returns who answered each.
 func homes(t *testing.T, m agent.Model, n int) []string {
 	t.Helper()
 	out := make([]string, n)
@@ -39,9 +39,9 @@ func homes(t *testing.T, m agent.Model, n int) []string {
 	return out
 }
 
-// TestHomes pins what keeps prompt caches warm: a conversation stays with its member, across
-// processes too (so the table of homes is written down here), each member has its share, and a
-// member that leaves moves its own conversations only.
+// TestHomes: a conversation stays with its member, in other processes too (so the table of homes is
+// written down here), so that prompt caches stay warm. Each member has its share, and a member that
+// leaves moves only its own conversations.
 func TestHomes(t *testing.T) {
 	newRouter := func(names string) agent.Model {
 		return must[*RoundRobin](t)(NewRoundRobin(BalanceConfig{Members: echoes(names)}))
@@ -82,7 +82,7 @@ func TestRoundRobinTakesTurns(t *testing.T) {
 	}
 }
 
-// gate is a model that waits at a gate before it answers.
+// gate returns a model that waits for open before it answers.
 func gate(name string, open <-chan struct{}) Member {
 	m := says(name)
 	return Member{Name: name, Price: &agent.Price{}, Model: agent.ModelFunc(func(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
@@ -96,14 +96,14 @@ func gate(name string, open <-chan struct{}) Member {
 	})}
 }
 
-// TestLoads holds requests at their members and looks at how they were shared out.
+// TestLoads blocks requests at their members and checks how they were distributed.
 func TestLoads(t *testing.T) {
 	for name, tt := range map[string]struct {
 		cfg     BalanceConfig
 		byLoad  bool
 		session string
 		n       int
-		want    []int // requests under way, the fullest member first
+		want    []int // requests in flight, the fullest member first
 	}{
 		"turns":                         {n: 7, want: []int{3, 2, 2}},
 		"fewest":                        {byLoad: true, n: 7, want: []int{3, 2, 2}},
@@ -144,7 +144,7 @@ func TestLoads(t *testing.T) {
 	}
 }
 
-// TestSpill sends a conversation elsewhere while its home refuses, and home again afterwards.
+// TestSpill: a conversation goes elsewhere while its home refuses, and back home afterwards.
 func TestSpill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refuse := agenttest.Error(&agent.ModelError{Kind: agent.ErrOverloaded, RetryAfter: time.Minute})

@@ -6,18 +6,19 @@ import (
 	"sync"
 )
 
-// Case is the sort of a decision that a [Bandit] tells apart. What a prompt says is no part of it:
-// on real tasks no feature of the text predicted across repositories which model would succeed.
+// Case classifies a decision: a [Bandit] learns separately for each. The prompt's text is not part
+// of it: on real tasks no feature of the text predicted across repositories which model would
+// succeed.
 type Case struct {
 	Purpose  string // of the call, such as "act"
 	Size     uint8  // class of the prompt's size, see [SizeClass]
-	Failures uint8  // attempts at the same thing that failed already, 3 and more being one case
+	Failures uint8  // attempts at the same thing that failed already; 3 and more are one case
 }
 
-// maxFailures is the last count of failures that is told apart.
+// maxFailures is the number of failures from which cases are no longer distinguished.
 const maxFailures = 3
 
-// maxPurpose bounds a purpose's name, which the host chooses.
+// maxPurpose limits the length of a purpose's name, which the host chooses.
 const maxPurpose = 64
 
 func (c Case) normal() Case {
@@ -28,11 +29,11 @@ func (c Case) normal() Case {
 	return c
 }
 
-// String is the case as it is written in the state, such as "act/2/0".
+// String returns the case as it is written in the state, such as "act/2/0".
 func (c Case) String() string { return fmt.Sprintf("%s/%d/%d", c.Purpose, c.Size, c.Failures) }
 
-// SizeClass returns the class of a prompt of so many tokens: 0 below 4,000, then one more for each
-// factor of four.
+// SizeClass returns the size class of a prompt with that many tokens: 0 below 4,000, then one more
+// for each factor of four.
 func SizeClass(tokens int) uint8 {
 	class := uint8(0)
 	for limit := 4000; tokens >= limit && class < 5; limit *= 4 {
@@ -41,17 +42,17 @@ func SizeClass(tokens int) uint8 {
 	return class
 }
 
-// Arm is one thing that a [Bandit] may choose.
+// Arm is one of the options that a [Bandit] chooses from.
 type Arm struct {
 	Name  string
-	Prior float64 // share of good outcomes expected before anything was observed; 0 means 0.5
+	Prior float64 // share of good outcomes expected before any was observed; 0 means 0.5
 }
 
-// Offer is an arm that may be chosen now, with what it is expected to cost.
+// Offer is an arm that may be chosen now, with its expected cost.
 type Offer struct {
 	Arm     int     // index into the bandit's arms
-	Dollars float64 // by the price list, for the expected work; the bandit corrects it by what was observed
-	Extra   float64 // dollars on top that are certain, such as a prompt cache that would be lost
+	Dollars float64 // list price of the expected work; the bandit corrects it by what was observed
+	Extra   float64 // certain cost in addition, in dollars, such as a prompt cache that would be lost
 }
 
 // BanditConfig describes a [Bandit].
@@ -61,11 +62,10 @@ type BanditConfig struct {
 	Random func() float64 // uniform in [0,1); nil means math/rand/v2
 }
 
-// Bandit learns from outcomes which of several models to choose: a contextual bandit by Thompson
+// Bandit learns from outcomes which of several models to choose: a contextual bandit with Thompson
 // sampling. For each arm it draws a probability of success from what was observed, weighs it
-// against the cost, and takes the best: what is uncertain is tried, what is known to be worse is
-// not. A case that was seen seldom borrows from the arm's wider experience. It is safe for
-// concurrent use.
+// against the cost, and takes the best. Uncertain arms are tried, arms known to be worse are not. A
+// case that was seen seldom borrows from the arm's wider experience. It is safe for concurrent use.
 type Bandit struct {
 	arms   []Arm
 	worth  float64
@@ -76,10 +76,10 @@ type Bandit struct {
 	pending []armState // by arm: what was observed here since the last merge
 }
 
-// armState is what was observed of an arm. Everything is a sum, so that the states of processes can
-// be added.
+// armState holds what was observed of an arm. Every field is a sum, so that the states of processes
+// can be added.
 type armState struct {
-	expected, spent float64 // dollars by the price list, and really
+	expected, spent float64 // dollars: by the price list, and actual
 	all             tally
 	byWork          map[Case]tally // purpose and failures, Size 0
 	byCase          map[Case]tally
@@ -90,7 +90,7 @@ type tally struct{ Good, Bad float64 }
 
 func (t tally) plus(u tally) tally { return tally{t.Good + u.Good, t.Bad + u.Bad} }
 
-// The weights, in outcomes, of what a level borrows from the wider one.
+// The weights, in outcomes, with which a level borrows from the next wider one.
 const (
 	priorWeight = 2
 	workWeight  = 3
@@ -142,22 +142,22 @@ func newStates(n int) []armState {
 	return s
 }
 
-// Estimate is what a [Bandit] thinks of an arm in a case.
+// Estimate is a [Bandit]'s estimate of an arm in a case.
 type Estimate struct {
 	Good    float64 // expected share of good outcomes
 	Drawn   float64 // the share that was drawn for this choice
 	Seen    float64 // outcomes of such cases that were observed
 	Dollars float64 // expected cost, Offer.Extra included
-	Score   float64 // what it was chosen by: worth times Drawn, less Dollars
+	Score   float64 // the arm is chosen by this: worth times Drawn, less Dollars
 }
 
-// Choose draws and returns the index of the best offer, -1 when there are none. Notes, when it is
-// not nil, takes the estimate of each offer.
+// Choose draws and returns the index of the best offer, or -1 if there are none. If notes is not
+// nil, it receives the estimate of each offer.
 func (b *Bandit) Choose(c Case, offers []Offer, notes []Estimate) int {
 	return b.chooseFor(b.worth, c, offers, notes)
 }
 
-// chooseFor is Choose for a good outcome of another worth.
+// chooseFor is Choose with another worth of a good outcome.
 func (b *Bandit) chooseFor(worth float64, c Case, offers []Offer, notes []Estimate) int {
 	c = c.normal()
 	b.mu.Lock()
@@ -177,7 +177,7 @@ func (b *Bandit) chooseFor(worth float64, c Case, offers []Offer, notes []Estima
 	return best
 }
 
-// Estimate returns what is expected of an offer, without a draw: Drawn is Good.
+// Estimate returns the estimate of an offer without a draw: Drawn equals Good.
 func (b *Bandit) Estimate(c Case, o Offer) Estimate {
 	c = c.normal()
 	b.mu.Lock()
@@ -210,9 +210,9 @@ func (b *Bandit) posterior(c Case, arm int) (good, bad float64) {
 	return level(good/(good+bad), caseWeight, s.byCase[c])
 }
 
-// Observe records an outcome: how good it was from 0 to 1, what it was expected to cost by the
-// price list, and what it cost. Zero dollars expected leave the costs as they are. Values out of
-// range are brought into it.
+// Observe records an outcome: how good it was from 0 to 1, its expected cost by the price list, and
+// its actual cost. If expected is zero, the costs are left unchanged. Values out of range are
+// clamped.
 func (b *Bandit) Observe(c Case, arm int, good, expected, dollars float64) {
 	if arm < 0 || arm >= len(b.arms) || good != good {
 		return
@@ -238,14 +238,15 @@ func (s *armState) add(c Case, t tally) {
 	s.addCase(c, t)
 }
 
-// maxCases bounds the cases of one arm: purposes are the host's and could be without end.
+// maxCases limits the cases of one arm: purposes come from the host, and there could be any number
+// of them.
 const maxCases = 512
 
-// memory is how many outcomes of an arm are remembered in full. Beyond it all fade by half, so that
-// a model that changes is noticed.
+// memory is the number of outcomes of an arm that are remembered in full. Beyond it all are halved,
+// so that a change in a model is noticed.
 const memory = 2000
 
-// fade halves what was observed when it is more than is remembered.
+// fade halves the observations if there are more than memory allows.
 func (s *armState) fade() {
 	if s.all.Good+s.all.Bad < memory {
 		return

@@ -20,7 +20,7 @@ func (b *Bandit) gamma(shape float64) float64 {
 	}
 	d := shape - 1.0/3
 	c := 1 / math.Sqrt(9*d)
-	for range 1000 { // a draw fails once in about 20: only a broken source of randomness gets here
+	for range 1000 { // a draw fails about once in 20: only a broken source of randomness gets to the end
 		x := b.normal()
 		v := 1 + c*x
 		if v <= 0 {
@@ -39,7 +39,7 @@ func (b *Bandit) normal() float64 {
 	return math.Sqrt(-2*math.Log(b.uniform())) * math.Cos(2*math.Pi*b.uniform())
 }
 
-// uniform returns a number within (0, 1].
+// uniform returns a number in (0, 1].
 func (b *Bandit) uniform() float64 {
 	u := 1 - b.random()
 	if !(u > 0 && u <= 1) {

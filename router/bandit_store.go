@@ -24,7 +24,7 @@ const (
 	maxCount      = 1e12
 )
 
-// savedState is the file in which bandits keep what they observed. All numbers are sums.
+// savedState is the file format in which bandits keep their observations. All numbers are sums.
 type savedState struct {
 	Version int                 `json:"version"`
 	Arms    map[string]savedArm `json:"arms"`
@@ -37,11 +37,11 @@ type savedArm struct {
 	Cases    map[string][2]float64 `json:"cases"`    // by Case.String
 }
 
-// Merge brings together what this bandit and others observed, in a file: it adds what was observed
-// here since the last Merge and takes in the rest. The file is replaced as a whole under a lock
-// beside it, so that processes may share it and a crash leaves the old or the new. A missing file
-// is an empty one. After an error nothing is lost: the next Merge adds it. Arms of the file that
-// the bandit does not have are kept.
+// Merge combines the observations of this bandit and others in a file: it adds what was observed
+// here since the last Merge and reads in the rest. The file is replaced as a whole under a lock
+// file next to it, so that processes may share it and a crash leaves the old version or the new
+// one. A missing file counts as empty. After an error nothing is lost: the next Merge adds it. Arms
+// in the file that the bandit does not have are kept.
 func (b *Bandit) Merge(ctx context.Context, path string) (err error) {
 	lock := flock.New(path + ".lock")
 	if ok, err := lock.TryLockContext(ctx, 10*time.Millisecond); err != nil || !ok {
@@ -79,7 +79,7 @@ func (b *Bandit) Merge(ctx context.Context, path string) (err error) {
 	return nil
 }
 
-// plus adds what t observed.
+// plus adds the observations of t.
 func (s *armState) plus(t *armState) {
 	s.expected += t.expected
 	s.spent += t.spent
@@ -197,8 +197,8 @@ func (a *savedArm) check() error {
 	return nil
 }
 
-// writeState replaces the file. The lock is held, so that the temporary name is free; one that a
-// crash left is reused.
+// writeState replaces the file. The caller holds the lock, so nobody else uses the temporary name;
+// a file of that name left by a crash is overwritten.
 func writeState(path string, s *savedState) error {
 	s.Version = stateVersion
 	data, err := json.Marshal(s)
@@ -211,7 +211,7 @@ func writeState(path string, s *savedState) error {
 	}
 	_, err = f.Write(append(data, '\n'))
 	if err == nil {
-		err = f.Sync() // the bytes must be there before the name is
+		err = f.Sync() // the bytes must be on disk before the name is
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
@@ -219,6 +219,6 @@ func writeState(path string, s *savedState) error {
 	if err := os.Rename(path+".new", path); err != nil {
 		return err
 	}
-	_ = atomicfile.SyncDir(filepath.Dir(path)) // not every system can; the rename is then as durable as it makes it
+	_ = atomicfile.SyncDir(filepath.Dir(path)) // not every system supports it; the rename is then as durable as the system makes it
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 func TestBanditMerges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.json")
 	a := newTestBandit(t, 1, Arm{Name: "x"}, Arm{Name: "y"})
-	b := newTestBandit(t, 2, Arm{Name: "y"}, Arm{Name: "z"}) // another pool: what they share is y
+	b := newTestBandit(t, 2, Arm{Name: "y"}, Arm{Name: "z"}) // another pool: they share only y
 	odd := Case{Purpose: "a/b", Size: 2, Failures: 1}
 	a.Observe(act, 1, 1, 1, 2)
 	a.Observe(odd, 0, 0, 0, 0)
@@ -105,8 +105,8 @@ func TestBanditMergeErrors(t *testing.T) {
 	}
 }
 
-// TestBanditMergesWhileUsed merges from many goroutines while others choose and observe: nothing is
-// lost or doubled.
+// TestBanditMergesWhileUsed: merges from many goroutines, while others choose and observe, lose and
+// double nothing.
 func TestBanditMergesWhileUsed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.json")
 	var wg sync.WaitGroup
@@ -133,7 +133,7 @@ func TestBanditMergesWhileUsed(t *testing.T) {
 	}
 }
 
-// TestBanditObservesWhileItMerges holds what is in memory, without another merge, against all that
+// TestBanditObservesWhileItMerges: what is in memory, without another merge, equals everything that
 // was observed.
 func TestBanditObservesWhileItMerges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.json")
@@ -157,7 +157,7 @@ func TestBanditObservesWhileItMerges(t *testing.T) {
 	for i := range n {
 		b.Observe(act, 0, 1, 0, 0)
 		if i%100 == 0 {
-			time.Sleep(time.Millisecond) // so that a merge comes between
+			time.Sleep(time.Millisecond) // so that a merge comes in between
 		}
 	}
 	close(done)
@@ -185,8 +185,8 @@ func TestBanditProcess(t *testing.T) {
 	}
 }
 
-// TestBanditSurvivesKill kills processes that share a state, at random moments: what they said was
-// merged is there, and the file is never torn.
+// TestBanditSurvivesKill kills processes that share a state, at random moments: what they
+// acknowledged is in the file, and the file is never torn.
 func TestBanditSurvivesKill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
@@ -209,7 +209,7 @@ func TestBanditSurvivesKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := int(s.Arms["a"].All[0])
-		if n < acknowledged || n > acknowledged+started { // each may have been killed after the write and before its word
+		if n < acknowledged || n > acknowledged+started { // each may have been killed after the write and before its acknowledgement
 			t.Fatalf("%d outcomes are in the file; %d were acknowledged by %d processes", n, acknowledged, started)
 		}
 		acknowledged = n
@@ -220,8 +220,8 @@ func TestBanditSurvivesKill(t *testing.T) {
 	}
 }
 
-// runAndKill starts a process that merges until it is killed, a while after its first word, and
-// returns its last word.
+// runAndKill starts a process that merges until it is killed, some time after its first
+// acknowledgement, and returns its last one.
 func runAndKill(t *testing.T, path string, after time.Duration) int {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestBanditProcess$")
 	cmd.Env = append(os.Environ(), envKill+"="+path)
@@ -253,8 +253,8 @@ func runAndKill(t *testing.T, path string, after time.Duration) int {
 	return last
 }
 
-// TestBanditStateIsWrittenAsAWhole cuts a write at every byte: the temporary file is all that can
-// be torn, and it is never read.
+// TestBanditStateIsWrittenAsAWhole cuts off a write at every byte: only the temporary file can be
+// torn, and it is never read.
 func TestBanditStateIsWrittenAsAWhole(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.json")
 	b := newTestBandit(t, 1, Arm{Name: "a"})

@@ -34,7 +34,7 @@ func TestBanditLearns(t *testing.T) {
 	} {
 		b := newTestBandit(t, 3, Arm{Name: "a"}, Arm{Name: "b"}, Arm{Name: "c"})
 		r := rand.New(rand.NewPCG(1, 2))
-		offers := []Offer{{Arm: 0, Dollars: 0.2}, {Arm: 1, Dollars: 0.2}, {Arm: 2, Dollars: 0.2}} // the list price is no help
+		offers := []Offer{{Arm: 0, Dollars: 0.2}, {Arm: 1, Dollars: 0.2}, {Arm: 2, Dollars: 0.2}} // list prices do not help
 		picks := make([]int, 3)
 		for i := range 2000 {
 			k := b.Choose(act, offers, nil)
@@ -53,7 +53,8 @@ func TestBanditLearns(t *testing.T) {
 	}
 }
 
-// TestBanditTellsCasesApart plays two models of which each is good at one thing.
+// TestBanditTellsCasesApart: of two models that are each good at one case, the right one is chosen
+// in each.
 func TestBanditTellsCasesApart(t *testing.T) {
 	b := newTestBandit(t, 3, Arm{Name: "a"}, Arm{Name: "b"})
 	r := rand.New(rand.NewPCG(1, 2))
@@ -162,7 +163,7 @@ func TestBanditTakesNothingOdd(t *testing.T) {
 	}
 }
 
-// TestDrawsAreBeta holds the mean and variance of the draws against those of the Beta distribution.
+// TestDrawsAreBeta compares the mean and variance of the draws with those of the Beta distribution.
 func TestDrawsAreBeta(t *testing.T) {
 	b := newTestBandit(t, 5, Arm{Name: "a", Prior: 0.05}, Arm{Name: "b", Prior: 0.7})
 	for range 20 {

@@ -18,13 +18,13 @@ type BreakerConfig struct {
 	Model agent.Model // required
 
 	Failures int           // failures in a row that open it; 5
-	Rate     float64       // share of failures among the last Window answers that opens it too; 0.5
-	Window   int           // answers that Rate looks at; 20, at most 64
+	Rate     float64       // share of failures among the last Window answers that also opens it; 0.5
+	Window   int           // answers that Rate considers; 20, at most 64
 	Open     time.Duration // how long it stays open the first time, doubled at every failed probe; 5 s
-	MaxOpen  time.Duration // at most so long; 2 minutes
+	MaxOpen  time.Duration // limit of that time; 2 minutes
 	Probes   int           // answers in a row that close it again; 1
 
-	// Counts decides whether an error speaks against the model's health. Nil counts outages:
+	// Counts reports whether an error speaks against the model's health. Nil counts outages:
 	// overloaded, server, network, timeout, incomplete and unknown errors, wrong credentials, and
 	// rate limits.
 	Counts func(err *agent.ModelError) bool
@@ -39,13 +39,13 @@ type BreakerState string
 const (
 	BreakerClosed   BreakerState = "closed"    // requests pass
 	BreakerOpen     BreakerState = "open"      // requests are refused at once
-	BreakerHalfOpen BreakerState = "half-open" // one request at a time passes, to see whether the model is back
+	BreakerHalfOpen BreakerState = "half-open" // one request at a time passes, as a probe
 )
 
-// Breaker is a model that stops asking the one behind it while that is out of order, so that nobody
-// waits for its timeouts and it can recover. A request it refuses is an error of kind
-// [agent.ErrOverloaded] that says when to come back; routers pass over a member whose breaker is
-// open without trying. It is safe for concurrent use.
+// Breaker is a circuit breaker: a model that stops calling the model it wraps while that is
+// failing, so that nobody waits for its timeouts and it can recover. A refused request gets an
+// error of kind [agent.ErrOverloaded] that says when to retry. Routers pass over a member whose
+// breaker is open without trying it. It is safe for concurrent use.
 type Breaker struct {
 	cfg BreakerConfig
 
@@ -54,11 +54,11 @@ type Breaker struct {
 	until    time.Time     // when an open breaker lets a probe pass
 	wait     time.Duration // how long it was opened for
 	row      int           // failures in a row
-	recent   uint64        // the last answers, a bit each, 1 for a failure
-	seen     int           // how many of them there are
+	recent   uint64        // the last answers, one bit each, 1 for a failure
+	seen     int           // how many bits of recent are valid
 	probing  bool
 	probed   int
-	opened   int64 // counts the openings: an answer to a request of before says nothing about now
+	opened   int64 // counts the openings: an answer to a request from before the last one says nothing about now
 	lastKind agent.ErrorKind
 }
 
@@ -85,7 +85,7 @@ func NewBreaker(cfg BreakerConfig) (*Breaker, error) {
 	return &Breaker{cfg: cfg, state: BreakerClosed}, nil
 }
 
-// isOutage reports whether an error is the provider's and not the request's.
+// isOutage reports whether an error is the provider's fault and not the request's.
 func isOutage(err *agent.ModelError) bool {
 	switch err.Kind {
 	case agent.ErrContextLength, agent.ErrInvalid, agent.ErrUnsupported, agent.ErrFilter, agent.ErrCanceled:
@@ -94,16 +94,16 @@ func isOutage(err *agent.ModelError) bool {
 	return true
 }
 
-// Name returns the name of the model behind.
+// Name returns the name of the wrapped model.
 func (b *Breaker) Name() string { return agent.ModelName(b.cfg.Model) }
 
-// Capabilities returns those of the model behind.
+// Capabilities returns those of the wrapped model.
 func (b *Breaker) Capabilities() agent.Capabilities {
 	c, _ := agent.CapabilitiesOf(b.cfg.Model)
 	return c
 }
 
-// ReportsCost reports whether the model behind does.
+// ReportsCost reports whether the wrapped model reports its cost.
 func (b *Breaker) ReportsCost() bool { return agent.ReportsCost(b.cfg.Model) }
 
 // State returns the breaker's state.
@@ -116,7 +116,7 @@ func (b *Breaker) State() BreakerState {
 	return b.state
 }
 
-// Blocked returns for how long it will refuse requests, 0 when it lets one pass.
+// Blocked returns for how long the breaker will refuse requests, or 0 if it lets one pass.
 func (b *Breaker) Blocked() time.Duration {
 	b.mu.Lock()
 	d := b.refusal(b.cfg.Now())
@@ -127,7 +127,7 @@ func (b *Breaker) Blocked() time.Duration {
 	return d
 }
 
-// refusal is Blocked for the breaker itself. b.mu is held.
+// refusal is Blocked with b.mu held.
 func (b *Breaker) refusal(now time.Time) time.Duration {
 	switch {
 	case b.state == BreakerOpen:
@@ -138,10 +138,10 @@ func (b *Breaker) refusal(now time.Time) time.Duration {
 	return 0
 }
 
-// probeWait is how long to stay away while another request probes.
+// probeWait is the time to stay away while another request probes.
 const probeWait = time.Second
 
-// Stream asks the model behind, unless the breaker is open.
+// Stream asks the wrapped model, unless the breaker is open.
 func (b *Breaker) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
 	return func(yield func(agent.Chunk, error) bool) {
 		opened, err := b.enter()
@@ -155,7 +155,7 @@ func (b *Breaker) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agen
 	}
 }
 
-// enter lets a request pass, or says when to come back.
+// enter lets a request pass, or returns an error that says when to retry.
 func (b *Breaker) enter() (int64, *agent.ModelError) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -174,7 +174,7 @@ func (b *Breaker) enter() (int64, *agent.ModelError) {
 	return b.opened, nil
 }
 
-// breakerStream is one stream that passed.
+// breakerStream is one stream that was let through.
 type breakerStream struct {
 	b        *Breaker
 	ctx      context.Context
@@ -191,19 +191,19 @@ func (g *breakerStream) take(c agent.Chunk, err error) bool {
 	} else if _, ok := c.(agent.Finish); ok {
 		g.finished = true
 	}
-	g.left = err == nil // if it does not come back, or says so
+	g.left = err == nil // if yield does not return, or returns false
 	more := g.yield(c, err)
 	g.left = g.left && !more
 	return more
 }
 
-// leave tells the breaker how the stream ended.
+// leave reports to the breaker how the stream ended.
 func (g *breakerStream) leave() {
 	err := g.err
 	switch {
 	case g.finished:
 		err = nil
-	case g.left || g.ctx.Err() != nil: // it says nothing about the model
+	case g.left || g.ctx.Err() != nil: // the end says nothing about the model
 		g.b.leave(g.opened, true, nil)
 		return
 	case err == nil:
@@ -212,7 +212,8 @@ func (g *breakerStream) leave() {
 	g.b.leave(g.opened, err != nil && err.Kind == agent.ErrCanceled, err)
 }
 
-// leave counts an answer. One that tells nothing only gives its place as a probe back.
+// leave counts an answer. If nothing is set, the answer carries no information and only frees its
+// place as a probe.
 func (b *Breaker) leave(opened int64, nothing bool, err *agent.ModelError) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -238,7 +239,7 @@ func (b *Breaker) leave(opened int64, nothing bool, err *agent.ModelError) {
 	}
 	b.row++
 	b.lastKind = err.Kind
-	window := b.recent << (64 - b.cfg.Window) // without the bits before it
+	window := b.recent << (64 - b.cfg.Window) // without the bits older than the window
 	if b.row >= b.cfg.Failures || (b.seen == b.cfg.Window && float64(bits.OnesCount64(window)) >= b.cfg.Rate*float64(b.cfg.Window)) {
 		b.wait = b.cfg.Open
 		b.open(err)
@@ -259,7 +260,7 @@ func (b *Breaker) judgeProbe(failed bool, err *agent.ModelError) {
 	}
 }
 
-// open refuses requests for b.wait, or as long as the provider asked for. b.mu is held.
+// open refuses requests for b.wait, or for as long as the provider asked. b.mu is held.
 func (b *Breaker) open(err *agent.ModelError) {
 	wait := max(b.wait, min(err.RetryAfter, maxRetryAfter))
 	b.state, b.until, b.probing = BreakerOpen, b.cfg.Now().Add(wait), false
@@ -273,7 +274,7 @@ func bit(b bool) uint64 {
 	return 0
 }
 
-// String says what the breaker is doing, for logs.
+// String describes the breaker's state, for logs.
 func (b *Breaker) String() string {
 	return fmt.Sprintf("breaker of %s (%s)", b.Name(), b.State())
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/luthier-dev/luthier/agent/agenttest"
 )
 
-// outcomes is a model whose answers are written in a text: "." is good, "x" an outage, "i" an
+// outcomes returns a model whose answers are given by a text: "." is good, "x" an outage, "i" an
 // invalid request, "c" a cut stream, "r" a rate limit of a minute.
 func outcomes(plan string) *agenttest.Scripted {
 	var turns []agenttest.Turn
@@ -40,9 +40,9 @@ func outcomes(plan string) *agenttest.Scripted {
 
 func TestBreaker(t *testing.T) {
 	for name, tt := range map[string]struct {
-		plan  string // what the model answers
+		plan  string // the model's answers
 		cfg   BreakerConfig
-		calls string // "q" asks, digits wait so many seconds
+		calls string // "q" sends a request, a digit waits that many seconds
 		want  string // for each request: the answer in the letters of outcomes, "o" for a refusal by the breaker
 		state BreakerState
 	}{
@@ -81,7 +81,7 @@ func TestBreaker(t *testing.T) {
 	}
 }
 
-// letter tells an outcome in the letters of outcomes.
+// letter returns an outcome in the letters of outcomes.
 func letter(text string, fail *agent.ModelError) string {
 	switch {
 	case fail == nil && strings.HasSuffix(text, ".stop"):
@@ -98,8 +98,8 @@ func letter(text string, fail *agent.ModelError) string {
 	return "x"
 }
 
-// TestBreakerProbesOnce lets one request through at a time when it is half-open; a probe that is
-// cancelled says nothing and gives its place back, also when its reader panics.
+// TestBreakerProbesOnce: a half-open breaker lets one request through at a time. A probe that is
+// cancelled says nothing and frees its place, even if its reader panics.
 func TestBreakerProbesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fail := agenttest.Error(&agent.ModelError{Kind: agent.ErrServer})
@@ -134,8 +134,8 @@ func TestBreakerProbesOnce(t *testing.T) {
 	})
 }
 
-// TestBreakerForgetsTheOld has a request of before an outage fail when the outage is over: that
-// says nothing about now.
+// TestBreakerForgetsTheOld: a request from before an outage that fails when the outage is over says
+// nothing about now.
 func TestBreakerForgetsTheOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fail := agenttest.Error(&agent.ModelError{Kind: agent.ErrServer})
@@ -157,7 +157,7 @@ func TestBreakerForgetsTheOld(t *testing.T) {
 	})
 }
 
-// TestBreakerIsPassedOver has a Fallback not even try a member whose breaker is open.
+// TestBreakerIsPassedOver: a Fallback does not even try a member whose breaker is open.
 func TestBreakerIsPassedOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, err := NewBreaker(BreakerConfig{Model: outcomes("x"), Failures: 1, Open: time.Minute})

@@ -19,53 +19,53 @@ type CascadeConfig struct {
 	Name    string   // of the router; empty means "cascade"
 	Members []Member // from cheap to strong, at most 8
 
-	Verify  VerifyFunc    // checks each answer before it is let out; nil means VerifyForm
+	Verify  VerifyFunc    // checks each answer before it is passed on; nil means VerifyForm
 	Timeout time.Duration // of one check; 0 means 10 minutes, negative none
 
-	// Odds, when not nil, is what is known of the members, in their order: then each attempt is
-	// weighed against what a right answer is worth, and members may be tried in another order or be
-	// left out. Nil tries them in order.
+	// Odds, when not nil, holds what is known about the members, in their order. Each attempt is
+	// then weighed against the worth of a right answer, and members may be tried in another order
+	// or left out. Nil tries them in order.
 	Odds     *Odds
 	Check    Check   // how far Verify can be trusted
 	Worth    float64 // dollars that a right answer is worth; 0 means 1
-	Attempts int     // at most so many attempts a request; 0 means every member once
-	Dollars  float64 // no attempt is begun when this much was spent on a request; 0 means no limit
+	Attempts int     // limit of attempts per request; 0 means every member once
+	Dollars  float64 // no attempt begins once this much was spent on a request; 0 means no limit
 
-	// Only says which requests are cascaded; the others go to the first member that can take them,
-	// as they come. Nil leaves out titles and summaries.
+	// Only reports whether a request is cascaded. Other requests go to the first member that can
+	// take them, and their answer is passed on unchecked. Nil excludes titles and summaries.
 	Only func(req *agent.Request) bool
-	// Strict makes an answer that no check passed an error. Without it the attempt that is most
-	// likely right is let out.
+	// Strict returns an error if no answer passes the check. Otherwise the attempt that is most
+	// likely right is passed on.
 	Strict bool
-	// Digest says in a few words what a failed attempt did, for the next one. Nil cuts its text and
+	// Digest summarises a failed attempt in a few words for the next one. Nil cuts its text and
 	// calls to a page.
 	Digest func(resp *agent.Response) string
 
 	Now func() time.Time // nil means time.Now
 }
 
-// Cascade is a model that asks a cheap member first, checks the answer before letting it out, and
-// asks a stronger one when the check rejects it, with what was tried and what was wrong with it
-// behind the request, so that the prompt cache holds. It is safe for concurrent use.
+// Cascade is a model that asks a cheap member first, checks the answer before passing it on, and
+// asks a stronger one if the check rejects it. The failed attempts and the findings are appended to
+// the request, so that the prompt cache still hits. It is safe for concurrent use.
 //
-// This cascades single answers; [CascadeRuns] cascades whole tasks, where most is to be gained.
+// Cascade works on single answers; [CascadeRuns] works on whole tasks, where there is most to gain.
 // Both decide by an [Escalation].
 //
-//   - Answers are held back until they are checked, so they come as a whole. While a check runs the
-//     stream now and then repeats the usage so far, to show that it lives.
+//   - Answers are held back until they are checked, so they arrive as a whole. While a check runs,
+//     the stream repeats the usage so far from time to time, as a sign of life.
 //   - A member that fails, cannot take the request or asked not to be called is passed over.
 //   - A check that fails or takes too long has no opinion: the next member is asked, but the answer
 //     may still win.
-//   - When no answer passes, the one that is most likely right is let out: by Odds, or the last
-//     without them.
-//   - Every attempt is reported and paid for; the one that is let out is the one that is kept.
+//   - When no answer passes, the one that is most likely right by Odds is passed on; without Odds,
+//     the last.
+//   - Every attempt is reported and paid for; the one that is passed on is reported as kept.
 type Cascade struct {
 	*pool
 	cfg    CascadeConfig
 	decide *Escalation
-	quick  bool          // the check is VerifyForm, which needs no guard
+	quick  bool          // the check is VerifyForm, which needs no timeout
 	every  time.Duration // between signs of life
-	room   sync.Pool     // of *cascading, for their slices
+	room   sync.Pool     // of *cascading, to reuse their slices
 }
 
 // NewCascade checks cfg and returns a router.
@@ -123,7 +123,7 @@ func (c *Cascade) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agen
 	}
 }
 
-// cascading is one request on its way through a cascade.
+// cascading is one request in progress through a cascade.
 type cascading struct {
 	c      *Cascade
 	ctx    context.Context
@@ -137,7 +137,7 @@ type cascading struct {
 	spent  float64 // dollars
 	told   time.Time
 	gone   bool // the reader left
-	kept   int  // the draft that was let out, counted from 1; 0 for none
+	kept   int  // the draft that was passed on, counted from 1; 0 for none
 	keep   func(agent.Chunk, error) bool
 	again  iter.Seq2[agent.Chunk, error]
 }
@@ -152,7 +152,7 @@ type draft struct {
 	checkErr  error
 }
 
-// close reports the attempts, when it is settled which one is kept.
+// close reports the attempts once it is settled which one is kept.
 func (d *cascading) close() {
 	for i := range d.drafts {
 		dr := &d.drafts[i]
@@ -178,7 +178,7 @@ func (d *cascading) run() {
 	}
 }
 
-// try makes an attempt and checks it. It reports whether the cascade goes on.
+// try makes an attempt and checks it. It reports whether the cascade continues.
 func (d *cascading) try(s Step) bool {
 	m := d.c.members[s.Candidate]
 	if err := d.passOver(m); err != nil {
@@ -214,7 +214,7 @@ func (d *cascading) try(s Step) bool {
 	return true
 }
 
-// newDraft makes room for an answer, if possible where an earlier request left some.
+// newDraft returns a draft for an answer, reusing memory of an earlier request if possible.
 func (d *cascading) newDraft(candidate int) *draft {
 	if n := len(d.drafts); n < cap(d.drafts) {
 		d.drafts = d.drafts[:n+1]
@@ -226,7 +226,7 @@ func (d *cascading) newDraft(candidate int) *draft {
 	return dr
 }
 
-// absent notes a member that gave no answer.
+// absent records a member that gave no answer.
 func (d *cascading) absent(candidate int, m *member, err *agent.ModelError) {
 	d.failed.add(m, err)
 	d.tried = append(d.tried, Tried{Candidate: candidate, Absent: true})
@@ -242,8 +242,8 @@ func (d *cascading) passOver(m *member) *agent.ModelError {
 	return nil
 }
 
-// hold keeps the chunks of the newest draft back, and shows the reader now and then that there are
-// some.
+// hold stores the chunks of the newest draft, and from time to time sends the reader a sign of
+// life.
 func (d *cascading) hold(c agent.Chunk, _ error) bool {
 	dr := &d.drafts[len(d.drafts)-1]
 	dr.chunks = append(dr.chunks, c)
@@ -254,7 +254,7 @@ func (d *cascading) hold(c agent.Chunk, _ error) bool {
 	return true
 }
 
-// alive tells the reader that the stream lives: a usage stands only until the next.
+// alive sends the reader a usage as a sign of life: a usage is valid only until the next one.
 func (d *cascading) alive() bool {
 	if !d.gone && !d.yield(agent.Usage{}, nil) {
 		d.gone = true
@@ -272,7 +272,7 @@ func (d *cascading) check(dr *draft) {
 	})
 }
 
-// request is what the next member is asked: the request, with the failed attempts behind it.
+// request returns the request for the next member: the original with the failed attempts appended.
 func (d *cascading) request() *agent.Request {
 	text := ""
 	for i := range d.drafts {
@@ -286,8 +286,8 @@ func (d *cascading) request() *agent.Request {
 	return withSuffix(d.req, fmt.Sprintf(promptText("cascade.md"), text))
 }
 
-// withSuffix returns the request with a message more. What came before stays as it is, so that its
-// prefix is cached.
+// withSuffix returns the request with a message appended. The rest stays unchanged, so that its
+// prefix stays cached.
 func withSuffix(req *agent.Request, text string) *agent.Request {
 	out := *req
 	out.Messages = append(req.Messages[:len(req.Messages):len(req.Messages)], agent.UserText(text))
@@ -302,11 +302,11 @@ func attemptNote(digest string, f Finding) string {
 	return note + "</attempt>\n"
 }
 
-// maxDigest bounds what is told of a failed attempt, in bytes.
+// maxDigest limits the description of a failed attempt, in bytes.
 const maxDigest = 4000
 
-// digestFeedback keeps what matters of what a check wrote, which may be the whole output of a test
-// run.
+// digestFeedback keeps the important parts of a check's output, which may be the whole output of a
+// test run.
 func digestFeedback(text string) string {
 	if len(text) <= maxDigest {
 		return text
@@ -314,7 +314,7 @@ func digestFeedback(text string) string {
 	return cut(digest.Digest(digest.Input{Text: text, Budget: maxDigest / 4}).Text, maxDigest)
 }
 
-// digestAnswer is the digest of an answer by itself: its text and calls, cut to a page.
+// digestAnswer is the default digest of an answer: its text and calls, cut to a page.
 func digestAnswer(resp *agent.Response) string {
 	var b strings.Builder
 	b.WriteString(cut(strings.TrimSpace(resp.Message.Text()), maxDigest/2))
@@ -328,7 +328,7 @@ func digestAnswer(resp *agent.Response) string {
 	return strings.TrimSpace(b.String())
 }
 
-// why says why a member is asked.
+// why returns the reason for asking a member.
 func (d *cascading) why(s Step) string {
 	reason := string(s.Why)
 	for i := len(d.drafts) - 1; i >= 0; i-- {
@@ -355,7 +355,7 @@ func firstLine(s string) string {
 	return cut(line, 200)
 }
 
-// letOut gives the reader the best draft.
+// letOut passes the best draft to the reader.
 func (d *cascading) letOut(s Step) {
 	best := -1
 	for i := range d.drafts {
@@ -386,7 +386,7 @@ func (d *cascading) noAnswer() *agent.ModelError {
 	return d.failed.err()
 }
 
-// notPassed is final: asking again would spend as much again.
+// notPassed returns an error that is not retryable: asking again would spend as much again.
 func (d *cascading) notPassed(dr *draft) *agent.ModelError {
 	cause := dr.checkErr
 	if cause == nil {
@@ -404,7 +404,7 @@ func (d *cascading) replay(yield func(agent.Chunk, error) bool) {
 	}
 }
 
-// lastDraft is the newest draft as a model, from which its response is collected.
+// lastDraft is the newest draft in the form of a model, from which its response is collected.
 type lastDraft cascading
 
 // Stream yields the draft.
@@ -412,8 +412,8 @@ func (d *lastDraft) Stream(context.Context, *agent.Request) iter.Seq2[agent.Chun
 	return d.again
 }
 
-// costing streams the attempt and returns what it cost, in dollars. A member that is a router has
-// no price of its own: what its members cost is heard from them.
+// costing streams the attempt and returns its cost in dollars. A member that is a router has no
+// price of its own: its cost is the sum that its members report.
 func (a *attempt) costing(yield func(agent.Chunk, error) bool) (float64, *agent.ModelError) {
 	if a.m.Price != nil {
 		err := a.stream(yield)

@@ -1,9 +1,9 @@
 package router
 
-// Verdict is what a check says of an attempt.
+// Verdict is the result of checking an attempt.
 type Verdict uint8
 
-// The verdicts. The zero value says nothing, as after a check that could not run.
+// The verdicts. The zero value has no opinion, as after a check that could not run.
 const (
 	Unchecked Verdict = iota
 	Passed
@@ -28,7 +28,7 @@ func verdictOf(ok bool) Verdict {
 	return Rejected
 }
 
-// Check is how far a check can be trusted. The zero value never errs.
+// Check describes how far a check can be trusted. The zero value never errs.
 type Check struct {
 	FalseAccept float64 // share of wrong attempts that it passes
 	FalseReject float64 // share of right attempts that it rejects
@@ -45,12 +45,12 @@ func (c Check) likelihood(v Verdict) (right, wrong float64) {
 	return 1, 1
 }
 
-// Tried is a candidate's attempt at the task at hand.
+// Tried is a candidate's attempt at the current task.
 type Tried struct {
 	Candidate int
 	Verdict   Verdict
-	Broken    bool // it gave nothing that could be used: it is known to be wrong
-	Absent    bool // it could not try, as when it is not reachable: nothing is learnt from it
+	Broken    bool // it returned nothing usable: it is known to be wrong
+	Absent    bool // it could not try, for instance because it was unreachable: nothing is learned from it
 }
 
 // belief is Odds after some verdicts: the weights of the kinds, which sum to 1.
@@ -74,7 +74,7 @@ func (o *Odds) believe(check Check, tried []Tried) belief {
 	return b
 }
 
-// chances returns the probability of what happened in t for a right and for a wrong attempt.
+// chances returns the probability of the outcome in t for a right and for a wrong attempt.
 func (b belief) chances(t Tried) (right, wrong float64) {
 	switch {
 	case t.Absent:
@@ -85,8 +85,8 @@ func (b belief) chances(t Tried) (right, wrong float64) {
 	return b.check.likelihood(t.Verdict)
 }
 
-// shift multiplies the weights by the likelihood of something seen of a candidate and returns their
-// sum.
+// shift multiplies the weights by the likelihood of an observation about a candidate and returns
+// their sum.
 func (b belief) shift(weights []float64, candidate int, right, wrong float64) float64 {
 	sum := 0.0
 	for i := range weights {
@@ -97,8 +97,8 @@ func (b belief) shift(weights []float64, candidate int, right, wrong float64) fl
 	return sum
 }
 
-// normalise makes the weights sum to 1. What was seen may be impossible, such as a perfect check
-// that passed what cannot be solved: then nothing was learnt.
+// normalise makes the weights sum to 1. If the observation was impossible (such as a perfect check
+// that passed what cannot be solved), nothing was learned from it.
 func (b *belief) normalise() {
 	sum := 0.0
 	for _, w := range b.weights {
@@ -115,7 +115,7 @@ func (b *belief) normalise() {
 	}
 }
 
-// expect returns the probability that an untried candidate solves the task, and what it would cost.
+// expect returns the probability that an untried candidate solves the task, and the expected cost.
 func (b belief) expect(candidate int) (resolve, dollars float64) {
 	for i, w := range b.weights {
 		resolve += w * b.odds.kinds[i].resolve[candidate]
@@ -124,7 +124,7 @@ func (b belief) expect(candidate int) (resolve, dollars float64) {
 	return resolve, dollars
 }
 
-// right returns the probability that an attempt which is part of the belief is right.
+// right returns the probability that an attempt which is already part of the belief is right.
 func (b belief) right(t Tried) float64 {
 	right, wrong := b.chances(t)
 	sum := 0.0
@@ -137,8 +137,8 @@ func (b belief) right(t Tried) float64 {
 	return sum
 }
 
-// best returns the attempt that is most likely right, the later one of equals, and that
-// probability; -1 when none can be used.
+// best returns the attempt that is most likely right, the later one of equals, and its probability;
+// -1 if none is usable.
 func (b belief) best(tried []Tried) (candidate int, right float64) {
 	candidate = -1
 	for _, t := range tried {

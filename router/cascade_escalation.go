@@ -7,50 +7,50 @@ import (
 	"sync"
 )
 
-// maxCandidates bounds how many candidates are weighed against each other: the states of a task
+// maxCandidates limits how many candidates are weighed against each other: the states of a task
 // grow as 3 to this power.
 const maxCandidates = 8
 
-// maxMemo bounds what an Escalation remembers.
+// maxMemo limits how many decisions an Escalation remembers.
 const maxMemo = 1 << 14
 
 // EscalationConfig describes an [Escalation].
 type EscalationConfig struct {
 	Candidates int   // how many there are; 0 takes the number from Odds
-	Odds       *Odds // what is expected of them; nil, or InOrder: they are tried in order until one passes
+	Odds       *Odds // what is expected of the candidates; nil, or InOrder: they are tried in order until one passes
 	InOrder    bool
 	Check      Check // how far the check can be trusted
 
-	// Worth is what a right answer is worth, in dollars; 0 means 1. Another attempt is made when it
-	// adds more than it costs. It has no effect in order.
+	// Worth is the value of a right answer in dollars; 0 means 1. Another attempt is made if it
+	// adds more than it costs. Worth has no effect if candidates are tried in order.
 	Worth float64
 
-	Attempts int     // at most so many attempts a task; 0 means every candidate once
+	Attempts int     // limit of attempts per task; 0 means every candidate once
 	Dollars  float64 // no attempt is begun that is expected to bring a task's cost above this; 0 means no limit
 }
 
-// Escalation decides which candidate tries a task next and when to stop: by expected value, looking
-// ahead over all that may follow. It holds no state of a task and may be shared; [Cascade],
-// [CascadeRuns] and the developers' simulator of outcomes decide with it.
+// Escalation decides which candidate tries a task next and when to stop. It maximises expected
+// value, looking ahead over everything that may follow. It holds no state of a task and may be
+// shared; [Cascade], [CascadeRuns] and the developers' simulator of outcomes use it.
 type Escalation struct {
 	cfg EscalationConfig
 
 	mu   sync.Mutex
-	memo map[stateKey]Step // what was decided before; states repeat from task to task
+	memo map[stateKey]Step // earlier decisions; states repeat from task to task
 }
 
-// Step is what to do next.
+// Step is the next thing to do for a task.
 type Step struct {
 	Candidate int     // who tries next, -1 to stop
-	Best      int     // the attempt that is most likely right, -1 when there is none to use
+	Best      int     // the attempt that is most likely right, -1 if none is usable
 	Right     float64 // probability that it is right; 0 when Odds is nil and no check passed it
-	Gain      float64 // dollars that going on is expected to add over stopping, 0 when stopping
+	Gain      float64 // dollars that another attempt is expected to add over stopping, 0 when stopping
 	Resolve   float64 // probability that Candidate solves the task
-	Dollars   float64 // what its attempt is expected to cost
+	Dollars   float64 // the expected cost of its attempt
 	Why       Why     // what decided
 }
 
-// Why says in one sentence what decided a [Step].
+// Why is the reason for a [Step], in one sentence.
 type Why string
 
 // The reasons of an [Escalation].
@@ -93,7 +93,7 @@ func NewEscalation(cfg EscalationConfig) (*Escalation, error) {
 
 func share(x float64) bool { return x >= 0 && x <= 1 }
 
-// Next decides from what was tried so far, oldest first, and what that cost in dollars.
+// Next decides from the attempts so far, oldest first, and what they cost in dollars.
 func (e *Escalation) Next(tried []Tried, spent float64) Step {
 	if e.cfg.Odds == nil || e.cfg.InOrder && e.cfg.Dollars > 0 {
 		return e.inOrder(tried, spent)
@@ -118,7 +118,7 @@ func (e *Escalation) Next(tried []Tried, spent float64) Step {
 	return s
 }
 
-// open returns the set of candidates that may try next. When nobody may, why says what bars them.
+// open returns the set of candidates that may try next. If it is empty, why says what bars them.
 func (e *Escalation) open(tried []Tried, spent float64) (open uint32, why Why) {
 	open = 1<<e.cfg.Candidates - 1
 	for _, t := range tried {
@@ -141,7 +141,7 @@ func (e *Escalation) open(tried []Tried, spent float64) (open uint32, why Why) {
 	return open, why
 }
 
-// attempts counts those that tried.
+// attempts counts the candidates that tried.
 func attempts(tried []Tried) int {
 	n := 0
 	for _, t := range tried {
@@ -165,7 +165,7 @@ func (e *Escalation) decide(tried []Tried, open uint32, barred Why) Step {
 	look := lookahead{e: e, seen: map[stateKey]float64{}}
 	stop, bar := e.cfg.Worth*s.Right, 0.0
 	if s.Best < 0 {
-		bar = math.Inf(-1) // an answer is needed: the best attempt is made even when it costs more than it is worth
+		bar = math.Inf(-1) // an answer is needed: the best attempt is made even if it costs more than it is worth
 	}
 	for j := range e.cfg.Candidates {
 		if open&(1<<j) == 0 {
@@ -189,7 +189,7 @@ func (e *Escalation) decide(tried []Tried, open uint32, barred Why) Step {
 	return s
 }
 
-// inOrder tries one candidate after the other until one passes.
+// inOrder tries one candidate after another until one passes.
 func (e *Escalation) inOrder(tried []Tried, spent float64) Step {
 	s := Step{Candidate: -1, Best: -1}
 	for _, t := range tried {
@@ -198,7 +198,7 @@ func (e *Escalation) inOrder(tried []Tried, spent float64) Step {
 		case t.Verdict == Passed:
 			s.Best, s.Why = t.Candidate, WhyPassed
 		case s.Why != WhyPassed:
-			s.Best = t.Candidate // the last one: the order goes from weak to strong
+			s.Best = t.Candidate // the last one: candidates are ordered from weak to strong
 		}
 	}
 	if e.cfg.Odds != nil {
@@ -220,7 +220,7 @@ func (e *Escalation) inOrder(tried []Tried, spent float64) Step {
 	return s
 }
 
-// follow makes next the step's candidate, if the limit of cost allows.
+// follow makes next the step's candidate, if the cost limit allows it.
 func (e *Escalation) follow(s *Step, tried []Tried, next int, spent float64) {
 	s.Why = WhyFirst
 	if attempts(tried) > 0 {

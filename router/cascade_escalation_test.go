@@ -11,8 +11,8 @@ import (
 
 var near = cmpopts.EquateApprox(1e-9, 1e-9)
 
-// trials makes a row of "+" (resolved), "-" (not) and "?" (missing) at a dollar each times its
-// place.
+// trials makes a row of "+" (resolved), "-" (not) and "?" (missing). The trial at place n costs n
+// dollars.
 func trials(pattern string) []Trial {
 	var row []Trial
 	for i, c := range pattern {
@@ -35,7 +35,7 @@ func TestOddsByHand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Marginals by Laplace's rule: 7/12 and 8/12. Two tasks' weight goes to independence.
+	// Marginals by Laplace's rule: 7/12 and 8/12. The independent kind has a weight of two tasks.
 	first, second := 7.0/12, 8.0/12
 	b := o.believe(Check{}, []Tried{{Candidate: 0, Verdict: Rejected}})
 	weight := 2 * (1 - first) // of the independent kind, after the failure
@@ -43,7 +43,7 @@ func TestOddsByHand(t *testing.T) {
 	if got, dollars := b.expect(1); math.Abs(got-want) > 1e-12 || math.Abs(dollars-2) > 1e-12 {
 		t.Errorf("after a failure the second solves %v for $%v, want %v for $2", got, dollars, want)
 	}
-	// A check that errs once in ten: Bayes by hand for the attempt itself.
+	// A fallible check: Bayes by hand for the attempt itself.
 	c := Check{FalseAccept: 0.1, FalseReject: 0.2}
 	tried := []Tried{{Candidate: 0, Verdict: Passed}}
 	right := 0.8 * (2*first + 6)
@@ -103,7 +103,7 @@ func TestPriorOddsKeepTheirMargins(t *testing.T) {
 	}
 }
 
-// randomOdds are odds of n candidates on tasks of several kinds.
+// randomOdds returns odds of n candidates on tasks of several kinds.
 func randomOdds(r *rand.Rand, n int) *Odds {
 	o := &Odds{candidates: n}
 	for range 1 + r.IntN(6) {
@@ -117,8 +117,8 @@ func randomOdds(r *rand.Rand, n int) *Odds {
 	return o
 }
 
-// value plays an escalation on its own odds by walking every kind, outcome and verdict: no belief
-// is involved.
+// value evaluates an escalation on its own odds by walking every kind, outcome and verdict, without
+// any belief.
 func value(e *Escalation, check Check, worth float64) (net float64) {
 	total := 0.0
 	for _, k := range e.cfg.Odds.kinds {
@@ -158,8 +158,8 @@ func value(e *Escalation, check Check, worth float64) (net float64) {
 	return net
 }
 
-// TestEscalationIsOptimal holds the decider against every fixed order of every length, each valued
-// by walking what may happen, and its own expectation against the same walk.
+// TestEscalationIsOptimal compares the decider with every fixed order of every length, each valued
+// by walking all that may happen, and its own expectation with the same walk.
 func TestEscalationIsOptimal(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for range 60 {
@@ -215,7 +215,7 @@ func permutations(n int) [][]int {
 	return all
 }
 
-// TestEscalationFollowsWeitzman pins the case with a known answer: independent candidates and a
+// TestEscalationFollowsWeitzman checks a case with a known answer: independent candidates and a
 // check that never errs are tried by falling success per dollar, while that is worth it (Weitzman,
 // "Optimal Search for the Best Alternative", 1979).
 func TestEscalationFollowsWeitzman(t *testing.T) {
@@ -234,7 +234,7 @@ func TestEscalationFollowsWeitzman(t *testing.T) {
 		got = append(got, s.Candidate)
 		tried = append(tried, Tried{Candidate: s.Candidate, Verdict: Rejected})
 	}
-	if diff := cmp.Diff([]int{1, 0, 2}, got); diff != "" { // per dollar 5, 1.75, 1.5; the last is 0.4 and not worth it
+	if diff := cmp.Diff([]int{1, 0, 2}, got); diff != "" { // per dollar 5, 1.75, 1.5; the last candidate's 0.4 is not worth it
 		t.Error(diff)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/router"
 )
 
-// A cheap model answers first; what the check rejects goes to a stronger one.
+// A cheap model answers first; if the check rejects the answer, a stronger one is asked.
 func ExampleCascade() {
 	cheap := agenttest.Script(agenttest.Text("2 + 2 = 5"))
 	strong := agenttest.Script(agenttest.Text("2 + 2 = 4"))
@@ -38,8 +38,8 @@ func ExampleCascade() {
 	// 2 + 2 = 4 <nil>
 }
 
-// Whole tasks go through candidates, each on its own copy of the work, until one passes or another
-// is not worth its cost.
+// Candidates try a whole task, each on its own copy of the work, until one passes or another is not
+// worth its cost.
 func ExampleCascadeRuns() {
 	odds, err := router.PriorOdds(router.Prior{Resolve: 0.6, Dollars: 0.03}, router.Prior{Resolve: 0.75, Dollars: 0.40})
 	if err != nil {
@@ -79,8 +79,8 @@ func ExampleCascadeRuns() {
 	// large: "return a + b" for $0.43, right with 96 %: an attempt passed
 }
 
-// An escalation says what to try next, from what is known of the candidates and what the check has
-// said.
+// An escalation decides what to try next, from what is known about the candidates and the verdicts
+// of the check.
 func ExampleEscalation() {
 	var past [][]router.Trial // of a cheap and a strong candidate
 	for range 6 {

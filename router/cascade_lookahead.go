@@ -1,6 +1,7 @@
 package router
 
-// stateKey names what was tried: four bits a candidate, and the set of those that may still try.
+// stateKey identifies what was tried: four bits per candidate, and the set of those that may still
+// try.
 type stateKey struct {
 	tried uint64
 	open  uint32
@@ -21,14 +22,14 @@ func keyOf(tried []Tried, open uint32) stateKey {
 	return k
 }
 
-// lookahead values the states that may follow, each once: the order in which attempts led there
+// lookahead values the states that may follow, each once: the order of the attempts that led there
 // does not matter.
 type lookahead struct {
 	e    *Escalation
 	seen map[stateKey]float64
 }
 
-// attempt returns the value of letting candidate j try next and going on as well as possible.
+// attempt returns the value of letting candidate j try next and continuing as well as possible.
 func (l *lookahead) attempt(tried []Tried, b belief, open uint32, j int) float64 {
 	_, dollars := b.expect(j)
 	value := -dollars
@@ -45,7 +46,8 @@ func (l *lookahead) attempt(tried []Tried, b belief, open uint32, j int) float64
 	return value
 }
 
-// value returns the value of a state: of stopping there, or of the best attempt if that is more.
+// value returns the value of a state: that of stopping there, or of the best attempt if that is
+// more.
 func (l *lookahead) value(tried []Tried, b belief, open uint32) float64 {
 	key := keyOf(tried, open)
 	if v, ok := l.seen[key]; ok {
@@ -64,9 +66,8 @@ func (l *lookahead) value(tried []Tried, b belief, open uint32) float64 {
 	return best
 }
 
-// Expect returns what the decider expects of itself: the share of tasks that are solved in the end,
-// and the dollars a task. It needs Odds; a limit of cost is not taken into account. Without Odds it
-// returns zeros.
+// Expect returns the decider's own expectation: the share of tasks that are solved in the end, and
+// the dollars per task. It needs Odds and ignores the cost limit. Without Odds it returns zeros.
 func (e *Escalation) Expect() (resolved, dollars float64) {
 	if e.cfg.Odds == nil {
 		return 0, 0
@@ -94,14 +95,14 @@ func (e *Escalation) expect(tried []Tried, b belief, spent float64) (resolved, d
 	return resolved, dollars
 }
 
-// Blend is a mixture of two worths, to be drawn from task by task: between two worths the cost may
-// jump, and only a mixture spends what lies between.
+// Blend is a mixture of two worths, one of which is drawn for each task: the cost may jump between
+// two worths, and only a mixture can spend an amount in between.
 type Blend struct {
 	Low, High float64 // dollars that a right answer is worth
-	Share     float64 // of the tasks that take High
+	Share     float64 // of the tasks that use High
 }
 
-// Pick returns the worth of one task for a number drawn evenly from [0,1).
+// Pick returns the worth for one task, given a number drawn uniformly from [0,1).
 func (b Blend) Pick(u float64) float64 {
 	if u < b.Share {
 		return b.High
@@ -109,9 +110,9 @@ func (b Blend) Pick(u float64) float64 {
 	return b.Low
 }
 
-// WorthFor returns the worths at which an escalation solves the most tasks for at most so many
-// dollars a task on average, as far as its odds tell. When even the cheapest way costs more, that
-// is what it returns.
+// WorthFor returns the worths at which an escalation solves the most tasks for at most the given
+// dollars per task on average, by its odds. If even the cheapest way costs more, it returns the
+// cheapest.
 func WorthFor(cfg EscalationConfig, dollars float64) (Blend, error) {
 	spends := func(worth float64) (float64, error) {
 		cfg.Worth = worth

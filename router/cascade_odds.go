@@ -6,29 +6,29 @@ import (
 	"math"
 )
 
-// Trial is how one candidate did on one task.
+// Trial is the result of one candidate on one task.
 type Trial struct {
-	Missing  bool    // the candidate was not tried: the other fields say nothing
+	Missing  bool    // the candidate was not tried: the other fields are meaningless
 	Resolved bool    // the task was solved
 	Dollars  float64 // what the attempt cost
 }
 
-// Prior is what a host expects of a candidate before there is data.
+// Prior is a host's expectation of a candidate before there is data.
 type Prior struct {
 	Resolve float64 // share of tasks that it solves, within (0, 1)
 	Dollars float64 // cost of an attempt
 }
 
-// Odds is what is expected of several candidates on one task: a mixture of kinds of tasks (a latent
-// class model). Within a kind the candidates are independent; that a task is hard for all shows as
-// a kind that all fail. A verdict on one candidate shifts the weights of the kinds, and so what is
-// expected of the others. An Odds does not change and may be shared.
+// Odds models what is expected of several candidates on one task: a mixture of kinds of tasks (a
+// latent class model). Within a kind the candidates are independent; tasks that are hard for all
+// appear as a kind that all fail. A verdict on one candidate shifts the weights of the kinds, and
+// so the expectations for the others. An Odds does not change and may be shared.
 type Odds struct {
 	candidates int
 	kinds      []kind
 }
 
-// kind is a sort of task. Its slices are indexed by candidate.
+// kind is a class of tasks. Its slices are indexed by candidate.
 type kind struct {
 	weight  float64
 	resolve []float64 // probability that the candidate solves it
@@ -36,11 +36,11 @@ type kind struct {
 }
 
 const (
-	// smoothing is the weight, in tasks, of the belief that candidates are independent: no pattern
-	// of successes is impossible because it was not seen yet.
+	// smoothing is the weight, in tasks, of the assumption that candidates are independent: a
+	// pattern of successes is not impossible just because it was never seen.
 	smoothing = 2
-	// costShrink is the weight, in tasks, with which the cost within one pattern is drawn to the
-	// candidate's mean.
+	// costShrink is the weight, in tasks, with which the cost within one pattern shrinks towards
+	// the candidate's mean.
 	costShrink = 5
 )
 
@@ -70,11 +70,11 @@ func LearnOdds(tasks [][]Trial) (*Odds, error) {
 	return o, nil
 }
 
-// margins is what is known of each candidate by itself.
+// margins holds what is known about each candidate separately.
 type margins struct {
 	resolve []float64
 	mean    []float64    // cost
-	by      [2][]float64 // cost of failures, of successes
+	by      [2][]float64 // mean cost of failures and of successes
 }
 
 func marginsOf(tasks [][]Trial, n int) margins {
@@ -134,8 +134,8 @@ func (o *Odds) addPatterns(tasks [][]Trial, m margins) {
 	o.addGaps(gaps)
 }
 
-// addGaps adds tasks on which not every candidate was tried; what is missing is what the complete
-// tasks lead to expect.
+// addGaps adds tasks on which not every candidate was tried. The missing results are filled with
+// what the complete tasks lead to expect.
 func (o *Odds) addGaps(tasks [][]Trial) {
 	whole := Odds{candidates: o.candidates, kinds: o.kinds[:len(o.kinds):len(o.kinds)]}
 	var tried []Tried
@@ -158,16 +158,17 @@ func (o *Odds) addGaps(tasks [][]Trial) {
 	}
 }
 
-// difficulties are the nodes of the prior's difficulty: nine equally likely quantiles of a normal
+// difficulties holds the nodes of the prior's difficulty: nine equally likely quantiles of a normal
 // distribution.
 var difficulties = [...]float64{-1.593, -0.967, -0.589, -0.282, 0, 0.282, 0.589, 0.967, 1.593}
 
-// priorSpread is how much a task's difficulty moves the log-odds of every candidate. Of 0 to 5, 2
-// fits best how often one of five coding agents solved what another had failed on 231 public tasks.
+// priorSpread is the factor by which a task's difficulty moves the log-odds of every candidate. Of
+// the values 0 to 5, 2 fits best how often one of five coding agents solved a task that another had
+// failed, on 231 public tasks.
 const priorSpread = 2
 
-// PriorOdds returns odds made of expectations alone: tasks differ in one hidden difficulty that all
-// candidates feel, so that after a failure less is expected of the others.
+// PriorOdds returns odds made of expectations alone. Tasks differ in one hidden difficulty that
+// affects all candidates, so that after a failure less is expected of the others.
 func PriorOdds(priors ...Prior) (*Odds, error) {
 	if len(priors) == 0 || len(priors) > maxCandidates {
 		return nil, fmt.Errorf("router: prior odds: %d candidates; give 1 to %d", len(priors), maxCandidates)

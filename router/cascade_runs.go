@@ -9,34 +9,34 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// Candidate is one way to do a whole task, such as an agent with a model of its own on a fork of
-// the workspace.
+// Candidate is one way to do a whole task, such as an agent with its own model on a fork of the
+// workspace.
 type Candidate[T any] struct {
 	Name string
-	// Run does the task. It is given the attempts before it, oldest first, so that it may begin
-	// with what they learnt ([RunAttempt.Digest] and [RunAttempt.Finding]) or with their work. It
-	// must honour ctx. An error means that nothing came of it that can be used; what was spent
-	// should be returned beside it.
+	// Run does the task. It receives the attempts before it, oldest first, so that it may begin
+	// with their findings ([RunAttempt.Digest] and [RunAttempt.Finding]) or with their work. It
+	// must honour ctx. An error means that the attempt has no usable result; Run should still
+	// return what was spent.
 	Run func(ctx context.Context, earlier []RunAttempt[T]) (Ran[T], error)
 }
 
-// Ran is what a [Candidate] did.
+// Ran is the result of a [Candidate]'s run.
 type Ran[T any] struct {
-	Value        T // the host's own: a fork of the workspace, a patch, a session
+	Value        T // defined by the host: a fork of the workspace, a patch, a session
 	Digest       string
 	Usage        agent.Usage
 	MicroDollars int64
 }
 
-// RunAttempt is an attempt at a task, and what the check found.
+// RunAttempt is an attempt at a task and the finding of its check.
 type RunAttempt[T any] struct {
 	Ran[T]
 	Candidate int
 	Name      string
 	Finding   Finding
-	Err       error // of the candidate; its Value is not used
-	CheckErr  error // of the check, which then had no opinion
-	Why       Why   // why it was made
+	Err       error // of the candidate; if set, Value is not used
+	CheckErr  error // of the check; if set, the check had no opinion
+	Why       Why   // the reason for the attempt
 	Duration  time.Duration
 }
 
@@ -44,37 +44,36 @@ type RunAttempt[T any] struct {
 type RunsConfig[T any] struct {
 	Name       string         // in events; empty means "cascade"
 	Candidates []Candidate[T] // from cheap to strong
-	// Decide says which candidate is next and when to stop. Nil tries them in order until one
-	// passes.
+	// Decide chooses the next candidate and when to stop. Nil tries them in order until one passes.
 	Decide *Escalation
-	// Verify checks a finished attempt, for instance by running the tests on its fork. Nil trusts
+	// Verify checks a finished attempt, for instance by running the tests on its fork. Nil accepts
 	// the first that does not fail.
 	Verify  func(ctx context.Context, a *RunAttempt[T]) (Finding, error)
 	Timeout time.Duration // of one check; 0 means none
-	// Discard gives back what an attempt holds that is not returned as the best. Nil does nothing.
+	// Discard releases what an attempt holds if it is not returned as the best. Nil does nothing.
 	Discard func(a *RunAttempt[T])
 
 	Now func() time.Time // nil means time.Now
 }
 
-// RunsResult is how a cascade of whole tasks went.
+// RunsResult is the result of a cascade of whole tasks.
 type RunsResult[T any] struct {
-	Best         *RunAttempt[T] // the one that is most likely right; nil when none can be used
+	Best         *RunAttempt[T] // the attempt that is most likely right; nil if none is usable
 	Passed       bool           // the check passed it
-	Right        float64        // probability that it is right, where the odds are known
-	Why          Why            // why no other was made
+	Right        float64        // probability that Best is right, if the odds are known
+	Why          Why            // the reason why no further attempt was made
 	Attempts     []RunAttempt[T]
 	Usage        agent.Usage // of all attempts
 	MicroDollars int64       // of all attempts
 }
 
-// CascadeRuns does a task by the candidate that is expected to do it best for its cost, checks what
-// came of it, and goes on to others while that is worth it. When none passes the best is the one
-// that is most likely right, or the last without odds. The result is returned also beside an error,
-// which is the end of ctx or that of a task at which every candidate failed.
+// CascadeRuns does a task with the candidate that is expected to do it best for its cost, checks
+// the result, and tries others while that is worth it. If none passes, the best is the one that is
+// most likely right, or the last without odds. The result is returned even with an error. The error
+// is that of ctx, or that of a task at which every candidate failed.
 //
-// The attempts are told to the [agent.RouteTrace] of ctx. Where the models of a candidate are
-// routers themselves, their attempts are told one by one, and count in its place.
+// The attempts are reported to the [agent.RouteTrace] of ctx. If the models of a candidate are
+// routers themselves, their attempts are reported one by one and count instead of the candidate's.
 func CascadeRuns[T any](ctx context.Context, cfg RunsConfig[T]) (*RunsResult[T], error) {
 	if err := cfg.prepare(); err != nil {
 		return nil, fmt.Errorf("router: cascade runs: %w", err)
@@ -134,8 +133,8 @@ func (cfg *RunsConfig[T]) prepare() (err error) {
 	return err
 }
 
-// attempt runs and checks one candidate, and returns how the attempt is to be reported when it is
-// settled.
+// attempt runs and checks one candidate. It returns the attempt and a function that reports it once
+// it is settled whether it is kept.
 func (cfg *RunsConfig[T]) attempt(ctx context.Context, r *RunsResult[T], s Step) (Tried, func(kept bool)) {
 	c := cfg.Candidates[s.Candidate]
 	began := cfg.Now()
@@ -156,7 +155,7 @@ func (cfg *RunsConfig[T]) attempt(ctx context.Context, r *RunsResult[T], s Step)
 	}
 }
 
-// unreachable reports whether a candidate failed for reasons that say nothing of the task.
+// unreachable reports whether a candidate failed for reasons that say nothing about the task.
 func unreachable(err error) bool {
 	me, ok := errors.AsType[*agent.ModelError](err)
 	return ok && (me.Kind.Retryable() || me.Kind == agent.ErrAuth)
@@ -181,7 +180,7 @@ func (cfg *RunsConfig[T]) check(ctx context.Context, a *RunAttempt[T]) {
 	})
 }
 
-// err says why there is no best attempt.
+// err returns the reason why there is no best attempt.
 func (r *RunsResult[T]) err(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("router: cascade runs: %w", context.Cause(ctx))

@@ -15,18 +15,18 @@ import (
 	"github.com/luthier-dev/luthier/agent/agenttest"
 )
 
-// usd is a price at which a thousand tokens, in or out, cost so many dollars.
+// usd returns a price at which a thousand tokens, in or out, cost that many dollars.
 func usd(perThousand float64) *agent.Price {
 	n := int64(perThousand * 1e9)
 	return &agent.Price{Input: n, Output: n}
 }
 
-// says is a scripted model that always answers a text and reports a thousand tokens.
+// says returns a scripted model that always answers with the text and reports a thousand tokens.
 func says(text string) *agenttest.Scripted {
 	return agenttest.Script(agenttest.Join(agenttest.Text(text), agenttest.Usage(agent.Usage{Input: 900, Output: 100}))).Loop()
 }
 
-// wants is a check that passes answers with a word.
+// wants returns a check that passes answers containing a word.
 func wants(word string) VerifyFunc {
 	return func(_ context.Context, _ *agent.Request, resp *agent.Response) (Finding, error) {
 		if strings.Contains(resp.Message.Text(), word) {
@@ -36,7 +36,7 @@ func wants(word string) VerifyFunc {
 	}
 }
 
-// ledger notes what routers report.
+// ledger records what routers report.
 type ledger struct {
 	mu     sync.Mutex
 	began  []agent.Routing
@@ -50,7 +50,7 @@ func (l *ledger) trace(ctx context.Context) context.Context {
 	})
 }
 
-// lines are the attempts in order: member, dollars, and whether it was kept.
+// lines lists the attempts in order: member, dollars, and whether each was kept.
 func (l *ledger) lines() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -154,8 +154,8 @@ func TestCascade(t *testing.T) {
 	}
 }
 
-// TestCascadeTellsTheNext looks at what the second member is asked: the same request, and behind it
-// what was wrong.
+// TestCascadeTellsTheNext: the second member receives the same request, with what was wrong
+// appended.
 func TestCascadeTellsTheNext(t *testing.T) {
 	first := agenttest.Script(agenttest.Join(agenttest.Text("let me see"), agenttest.Call("c1", "edit", `{"path":"a.go"}`)))
 	second := says("right")
@@ -190,8 +190,8 @@ func TestCascadeLeavesTitlesAlone(t *testing.T) {
 	}
 }
 
-// TestCascadeCountsRouters gives the limit of cost a member that is a router: what it spends is
-// heard from its members.
+// TestCascadeCountsRouters: with a cost limit and a member that is a router, the spending is what
+// the router's own members report.
 func TestCascadeCountsRouters(t *testing.T) {
 	inner, err := NewFallback(FallbackConfig{Members: []Member{{Model: says("one"), Name: "leaf", Price: usd(3)}}})
 	if err != nil {
@@ -209,7 +209,8 @@ func TestCascadeCountsRouters(t *testing.T) {
 	}
 }
 
-// TestCascadeShowsThatItLives has a check that takes longer than the signs of life are apart.
+// TestCascadeShowsThatItLives: a check that takes longer than the interval between signs of life
+// does not keep the stream silent.
 func TestCascadeShowsThatItLives(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	signs := make(chan struct{}, 100)
@@ -391,7 +392,8 @@ func benchmarkStream(b *testing.B, m agent.Model, req *agent.Request) {
 	}
 }
 
-// What a test run printed tells the next member which tests failed, however long it is.
+// TestFeedbackIsDigested: the digest of a test run's output says which tests failed, however long
+// the output is.
 func TestFeedbackIsDigested(t *testing.T) {
 	long := strings.Repeat("=== RUN   TestFine\n--- PASS: TestFine (0.00s)\n", 2000) +
 		"=== RUN   TestBroken\n    a_test.go:7: got 1, want 2\n--- FAIL: TestBroken (0.00s)\nFAIL\n" +

@@ -10,7 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// Finding is what a check found.
+// Finding is the result of a check.
 type Finding struct {
 	Verdict  Verdict
 	Feedback string // what is wrong, for the model that tries next
@@ -21,8 +21,8 @@ type Finding struct {
 type VerifyFunc func(ctx context.Context, req *agent.Request, resp *agent.Response) (Finding, error)
 
 // VerifyForm rejects answers that cannot be used as they are: cut or withheld ones, empty ones,
-// calls of tools that the request does not have, arguments that are no JSON object, and text that
-// is no JSON where the request asks for it. It says nothing of whether an answer is right.
+// calls of tools that the request does not have, arguments that are not a JSON object, and text
+// that is not JSON if the request asks for JSON. It does not check whether an answer is right.
 func VerifyForm(_ context.Context, req *agent.Request, resp *agent.Response) (Finding, error) {
 	if wrong := malformed(req, resp); wrong != "" {
 		return Finding{Verdict: Rejected, Feedback: wrong}, nil
@@ -74,9 +74,9 @@ func malformedCall(req *agent.Request, c *agent.ToolCall) string {
 	return ""
 }
 
-// VerifyWith makes a check of a function that runs something over an answer, such as the tests over
-// its edit in a fork of the workspace: ok says whether it passed, output is shown to the model that
-// tries next.
+// VerifyWith makes a check from a function that runs something over an answer, such as the tests
+// over its edit in a fork of the workspace. ok says whether it passed; output is shown to the model
+// that tries next.
 func VerifyWith(run func(ctx context.Context, req *agent.Request, resp *agent.Response) (output string, ok bool, err error)) VerifyFunc {
 	return func(ctx context.Context, req *agent.Request, resp *agent.Response) (Finding, error) {
 		output, ok, err := run(ctx, req, resp)
@@ -90,8 +90,9 @@ func VerifyWith(run func(ctx context.Context, req *agent.Request, resp *agent.Re
 	}
 }
 
-// VerifyAll joins checks: the first that rejects decides, cheap ones should go first. What none
-// rejects is passed if at least one passed it. An error ends it unless a check has rejected before.
+// VerifyAll joins checks: the first that rejects decides, so cheap ones should come first. An
+// answer that none rejects is passed if at least one check passed it. An error ends the checks
+// without a verdict, unless a check has rejected before.
 func VerifyAll(checks ...VerifyFunc) VerifyFunc {
 	return func(ctx context.Context, req *agent.Request, resp *agent.Response) (Finding, error) {
 		var f Finding
@@ -111,11 +112,12 @@ func VerifyAll(checks ...VerifyFunc) VerifyFunc {
 	}
 }
 
-// beat is how often a stream that waits says that it lives.
+// beat is the interval between signs of life of a waiting stream.
 const beat = 15 * time.Second
 
-// checkWithin runs a check with a limit of time, in which the reader is told now and then that the
-// stream lives. What cannot be checked has no verdict. It returns when the check does.
+// checkWithin runs a check with a time limit and calls alive every so often, so that the reader
+// gets signs of life. An answer that cannot be checked has no verdict. checkWithin returns when the
+// check does.
 func checkWithin(ctx context.Context, limit, every time.Duration, alive func() bool, check func(context.Context) (Finding, error)) (f Finding, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -157,7 +159,7 @@ func checkWithin(ctx context.Context, limit, every time.Duration, alive func() b
 	return f, err
 }
 
-// cut bounds a text, leaving out its middle.
+// cut shortens a text to the limit by leaving out its middle.
 func cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s

@@ -9,7 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// must returns a router that could be made.
+// must returns the router, or fails the test if there is an error.
 func must[M agent.Model](t testing.TB) func(m M, err error) agent.Model {
 	return func(m M, err error) agent.Model {
 		t.Helper()
@@ -20,7 +20,7 @@ func must[M agent.Model](t testing.TB) func(m M, err error) agent.Model {
 	}
 }
 
-// transports are the routers of this package that only carry requests, each with members made by
+// transports are the routers of this package that only forward requests, each with members made by
 // leaf.
 func transports(t testing.TB, leaf func() agent.Model) map[string]func() agent.Model {
 	two := func() []Member { return []Member{{Model: leaf(), Name: "one"}, {Model: leaf(), Name: "two"}} }
@@ -51,8 +51,8 @@ func transports(t testing.TB, leaf func() agent.Model) map[string]func() agent.M
 	return all
 }
 
-// TestConformance runs the suite for models on every router: what is behind one, a real server on
-// loopback, shows through it unchanged.
+// TestConformance runs the conformance suite for models on every router: the model behind one, a
+// real server on loopback, shows through unchanged.
 func TestConformance(t *testing.T) {
 	tier.Normal(t)
 	agenttest.CheckLeaks(t)
@@ -66,7 +66,7 @@ func TestConformance(t *testing.T) {
 			}
 		default:
 			if !tier.Long() {
-				continue // they are all in the nested one
+				continue // they are all in the nested router
 			}
 		}
 		t.Run(name, func(t *testing.T) {

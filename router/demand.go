@@ -7,7 +7,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tokencount"
 )
 
-// needs is a set of abilities that a request asks of a model.
+// needs is a set of capabilities that a request requires of a model.
 type needs uint16
 
 const (
@@ -22,7 +22,7 @@ const (
 
 var needNames = [...]string{"tools", "this tool choice", "images", "images by address", "images in tool results", "structured output", "stop texts"}
 
-// String lists the abilities.
+// String lists the capabilities in the set.
 func (n needs) String() string {
 	var out []string
 	for i, name := range needNames {
@@ -44,14 +44,14 @@ func refuses(c *agent.Capabilities) needs {
 	return n
 }
 
-// demand is what a request asks of a model.
+// demand holds the requirements of a request.
 type demand struct {
 	needs  needs
-	tokens int // of prompt and answer, about
+	tokens int // approximate, of prompt and answer
 }
 
-// demandOf reads a request. It looks at every part and at no text, so that a long history costs
-// microseconds.
+// demandOf reads a request. It looks at every part but at no text, so that a long history costs
+// only microseconds.
 func demandOf(req *agent.Request) demand {
 	var d demand
 	size := len(req.System)
@@ -81,10 +81,10 @@ func demandOf(req *agent.Request) demand {
 
 const (
 	bytesPerToken = 4
-	imageBytes    = 1500 * bytesPerToken // what providers charge for a picture of about a megapixel
+	imageBytes    = 1500 * bytesPerToken // what providers charge for an image of about a megapixel
 )
 
-// parts adds what ps need, where image is the need of an image, and returns their size.
+// parts adds what ps requires, where image is the need of an image, and returns the size of ps.
 func (d *demand) parts(ps []agent.Part, image needs) int {
 	size := 0
 	for _, p := range ps {
@@ -110,8 +110,8 @@ func (d *demand) parts(ps []agent.Part, image needs) int {
 	return size
 }
 
-// demand returns what req asks, or nothing when every member takes everything. Where its size
-// decides which member fits it is estimated from the text itself.
+// demand returns what req requires, or nothing if every member takes everything. If its size
+// decides which member fits, the size is estimated from the text itself.
 func (p *pool) demand(req *agent.Request) demand {
 	if !p.picky {
 		return demand{}
@@ -126,8 +126,9 @@ func (p *pool) demand(req *agent.Request) demand {
 	return d
 }
 
-// nearBelow and nearAbove bound the sizes by bytes, as shares of a window, of which bytes cannot
-// tell whether they fit: a token is two to seven bytes of the texts that agents read.
+// nearBelow and nearAbove bound the range in which the size in bytes, as a share of a window,
+// cannot decide whether a request fits: a token is two to seven bytes in the texts that agents
+// read.
 const nearBelow, nearAbove = 0.55, 2.2
 
 // requestTokens estimates the tokens of a prompt from its texts.
@@ -167,13 +168,14 @@ func partsTokens(ps []agent.Part) int {
 	return n
 }
 
-// fits reports whether a member can take a request: it has the abilities and, as far as an estimate
-// can tell, the room.
+// fits reports whether a member can take a request: it has the capabilities and, by the estimate,
+// the room.
 func (m *member) fits(d demand) bool {
 	return m.cannot&d.needs == 0 && (m.MaxContext == 0 || d.tokens <= m.MaxContext)
 }
 
-// unfit says why a member does not fit, as the error that sending the request would have given.
+// unfit returns the reason why a member does not fit, as the error that sending the request would
+// have returned.
 func (m *member) unfit(d demand) *agent.ModelError {
 	if lack := m.cannot & d.needs; lack != 0 {
 		return modelErrorf(agent.ErrUnsupported, "it cannot take %s", lack)
@@ -181,8 +183,8 @@ func (m *member) unfit(d demand) *agent.ModelError {
 	return modelErrorf(agent.ErrContextLength, "the request has about %d tokens and its window %d", d.tokens, m.MaxContext)
 }
 
-// doubtful returns the member that may take what none fits, because estimates err: the one with the
-// largest window, when the estimate is not far above it. It returns nil when there is no doubt.
+// doubtful returns the member with the largest window if no member fits but the estimate is not far
+// above that window, because estimates err. Otherwise it returns nil.
 func (p *pool) doubtful(d demand) *member {
 	var best *member
 	for _, m := range p.members {
@@ -196,12 +198,13 @@ func (p *pool) doubtful(d demand) *member {
 	return best
 }
 
-// surely is the share of its estimate that a text has at the least, for all that is known of
+// surely is a lower bound of a text's tokens as a share of the estimate, by what is known of
 // vocabularies.
 const surely = 0.6
 
-// combine returns the capabilities of a router: of what a request may hold, those that any member
-// has, since it goes to a member that fits; of what an answer holds, those that all have.
+// combine returns the capabilities of a router. What a request may hold is what any member can
+// take, since it goes to a member that fits; what an answer holds is what the answers of all
+// members hold.
 func combine(members []*member) agent.Capabilities {
 	c := members[0].caps
 	c.Notes = nil

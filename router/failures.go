@@ -9,7 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// failures collects why the members that were tried, or passed over, did not answer.
+// failures collects the reasons why the members that were tried, or passed over, did not answer.
 type failures struct {
 	router string
 	list   []failure
@@ -24,9 +24,9 @@ func (f *failures) add(m *member, err *agent.ModelError) {
 	f.list = append(f.list, failure{m.Name, err})
 }
 
-// err returns one error for all of them: of the kind that says best what to do next. A failure that
-// may pass goes first, with the shortest wait, then a context that is too long, which compaction
-// mends; the others need a person.
+// err returns one error for all of them, of the kind that best says what to do next. A temporary
+// failure takes precedence, with the shortest wait; then a context that is too long, which
+// compaction fixes. The others need a person.
 func (f *failures) err() *agent.ModelError {
 	if len(f.list) == 1 {
 		return f.list[0].err
@@ -62,15 +62,15 @@ func rank(k agent.ErrorKind) int {
 	return len(ranks)
 }
 
-// blockedError is what a member that is not to be asked yet answers.
+// blockedError is the error of a member that must not be asked yet.
 func blockedError(d time.Duration) *agent.ModelError {
 	e := modelErrorf(agent.ErrRateLimit, "it asked not to be called for another %s", d.Round(time.Millisecond))
 	e.RetryAfter = d
 	return e
 }
 
-// callerEnded is the error of a request whose caller's context ended, whatever the member made of
-// that.
+// callerEnded is the error of a request whose caller's context ended, whatever error the member
+// made of it.
 func callerEnded(ctx context.Context, err *agent.ModelError) *agent.ModelError {
 	if errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)) {
 		return err
@@ -78,7 +78,7 @@ func callerEnded(ctx context.Context, err *agent.ModelError) *agent.ModelError {
 	return &agent.ModelError{Kind: agent.ErrCanceled, Err: context.Cause(ctx)}
 }
 
-// goOn makes an error that broke an answer in its middle one that the loop asks again after, at
+// goOn turns an error that broke an answer in its middle into one after which the loop retries at
 // once, because the next request goes to another member.
 func goOn(err *agent.ModelError) *agent.ModelError {
 	out := *err

@@ -16,17 +16,17 @@ type FallbackConfig struct {
 	Name    string   // of the router; empty means "fallback"
 	Members []Member // in order of preference
 
-	// Hold keeps an answer back until it is complete, so that one that breaks in its middle is
-	// asked for elsewhere without anyone noticing. It costs the streaming.
+	// Hold keeps an answer back until it is complete, so that if it breaks off in the middle,
+	// another member is asked without anyone noticing. The price is that nothing is streamed.
 	Hold bool
-	// Begin is how long a member's answer may take to begin before it counts as failed. 0 is no
+	// Begin is the time in which a member's answer must begin, or it counts as failed. 0 means no
 	// limit.
 	Begin time.Duration
-	// Next decides whether an error of one member sends the request to the next. Nil does it for
-	// every error but the end of the caller's context.
+	// Next reports whether an error of one member sends the request to the next. Nil does so for
+	// every error except the end of the caller's context.
 	Next func(err *agent.ModelError) bool
-	// Cooldown is how long a conversation avoids a member whose answer broke in its middle. 0 means
-	// a minute.
+	// Cooldown is the time for which a conversation avoids a member whose answer broke off in the
+	// middle. 0 means a minute.
 	Cooldown time.Duration
 
 	Now func() time.Time // nil means time.Now
@@ -36,14 +36,14 @@ type FallbackConfig struct {
 // use.
 //
 //   - A member that cannot take the request (no tools, no images, too small a window) is passed
-//     over, and so is one that said how long not to call it, until then.
-//   - A failure before the first content sends the same request to the next member, and nobody
-//     notices but the trace. A prompt that is too long for one goes to larger ones only; when there
-//     is none the error is [agent.ErrContextLength], upon which the loop compacts.
-//   - A failure after content was passed on is returned, as one that may be retried. The next
-//     request of the same conversation begins with the member after the one that broke.
-//     [FallbackConfig.Hold] avoids this.
-//   - When all fail the error is of the kind that helps most, and holds what each of them said.
+//     over, and so is one that said how long not to call it, until that time is over.
+//   - A failure before the first content sends the same request to the next member; only the trace
+//     shows it. A prompt that is too long for one member goes only to members with a larger window.
+//     If there is none, the error is [agent.ErrContextLength], upon which the loop compacts.
+//   - A failure after content was passed on is returned as a retryable error. The next request of
+//     the same conversation begins with the member after the one that broke. [FallbackConfig.Hold]
+//     avoids this.
+//   - When all fail, the error is of the kind that helps most, and holds what each of them said.
 type Fallback struct {
 	*pool
 	cfg    FallbackConfig
@@ -82,8 +82,8 @@ func (f *Fallback) Stream(ctx context.Context, req *agent.Request) iter.Seq2[age
 	}
 }
 
-// chain asks members in turn until one answers. Every router that has several to ask is built on
-// it.
+// chain asks members in turn until one answers. Every router that may ask several members is built
+// on it.
 type chain struct {
 	pool     *pool
 	ctx      context.Context
@@ -92,32 +92,32 @@ type chain struct {
 	hold     bool
 	next     func(*agent.ModelError) bool
 	patience time.Duration // until the first content, 0 for any time
-	reason   string        // for choosing the first
+	reason   string        // for choosing the first member
 	demand   demand
 
-	skip    [2]*member                   // these were asked already
-	watch   interface{ ended(*attempt) } // is shown every attempt that ended; nil for nobody
-	counted *member                      // its load counts this call already, for routers that look at loads
-	loads   bool                         // and this is one of them
+	skip    [2]*member                   // these were already asked
+	watch   interface{ ended(*attempt) } // receives every attempt that ended; nil for nobody
+	counted *member                      // its load already counts this call, for routers that consider loads
+	loads   bool                         // whether this router is one of them
 
 	failed  failures
 	n       int
 	window  int     // a member with a window of this size was too small
 	last    *member // the last one asked
 	pending []agent.Chunk
-	now     attempt // the one under way
+	now     attempt // the current one
 }
 
 type outcome uint8
 
 const (
 	outcomeAnswered outcome = iota
-	outcomeFailed           // nothing was passed on but the error
+	outcomeFailed           // nothing was passed on except the error
 	outcomeBroken           // content was, and then the error
 	outcomeLeft             // the reader left, or its context ended
 )
 
-// run asks ms in order, beginning with the one at begin and going round.
+// run asks ms in order, starting with the one at begin and wrapping around.
 func (c *chain) run(ms []*member, begin int) outcome {
 	c.failed.router = c.pool.name
 	for i := range ms {
@@ -143,7 +143,7 @@ func (c *chain) run(ms []*member, begin int) outcome {
 	return outcomeFailed
 }
 
-// passOver says why m is not even asked, nil if it is.
+// passOver returns the reason why m is not even asked, or nil if it is.
 func (c *chain) passOver(m *member) *agent.ModelError {
 	if !m.fits(c.demand) {
 		return m.unfit(c.demand)
@@ -205,7 +205,7 @@ func (c *chain) ask(m *member) (outcome, bool) {
 	return outcomeFailed, false
 }
 
-// load counts the request to m and returns what counts it.
+// load counts the request to m and returns the counter.
 func (c *chain) load(m *member) *atomic.Int32 {
 	if m == c.counted {
 		c.counted = nil
@@ -215,7 +215,7 @@ func (c *chain) load(m *member) *atomic.Int32 {
 	return &m.load
 }
 
-// why is the reason for the attempt that begins.
+// why returns the reason for the attempt that begins.
 func (c *chain) why() string {
 	if n := len(c.failed.list); n > 0 && c.reason == "" {
 		f := &c.failed.list[n-1]
@@ -229,8 +229,8 @@ func (c *chain) why() string {
 	return reason
 }
 
-// broke passes on why an answer broke after its reader had seen some of it. When the caller ended
-// it that says nothing about the member.
+// broke passes on the error of an answer that broke off after its reader had seen some of it. If
+// the caller ended it, that says nothing about the member.
 func (c *chain) broke(err *agent.ModelError) outcome {
 	switch {
 	case c.ctx.Err() != nil:
@@ -252,7 +252,7 @@ func (c *chain) keep(chunk agent.Chunk, _ error) bool {
 	return true
 }
 
-// release hands on what was held back and reports whether the reader took it all.
+// release passes on what was held back and reports whether the reader took it all.
 func (c *chain) release() bool {
 	for _, chunk := range c.pending {
 		if !c.yield(chunk, nil) {

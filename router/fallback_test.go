@@ -17,7 +17,7 @@ import (
 	"github.com/luthier-dev/luthier/agent/agenttest"
 )
 
-// down is a model that always fails, after some text if there is any.
+// down returns a model that always fails, after some text if there is any.
 func down(kind agent.ErrorKind, text ...string) *agenttest.Scripted {
 	return downFor(kind, 0, text...)
 }
@@ -41,7 +41,7 @@ func without(m *agenttest.Scripted, edit func(*agent.Capabilities)) agent.Model 
 	return limited{m, c}
 }
 
-// tell streams one request and describes what came: texts, the finish, the kind of the error.
+// tell streams one request and describes the outcome: texts, the finish, the kind of the error.
 func tell(ctx context.Context, m agent.Model, req *agent.Request) (string, *agent.ModelError) {
 	var out []string
 	var fail *agent.ModelError
@@ -127,8 +127,8 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// TestFallbackGoesOn has an answer break after its first words: the next request of the
-// conversation, and of no other, goes to the next member.
+// TestFallbackGoesOn: after an answer breaks off, the next request of that conversation, and of no
+// other, goes to the next member.
 func TestFallbackGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, err := NewFallback(FallbackConfig{Members: members(down(agent.ErrServer, "half"), says("B"))})
@@ -150,7 +150,7 @@ func TestFallbackGoesOn(t *testing.T) {
 	})
 }
 
-// TestFallbackInALoop shows the two together: the run resets its stream and goes on with the next
+// TestFallbackInALoop: in an agent run, the run resets its stream and continues with the next
 // member.
 func TestFallbackInALoop(t *testing.T) {
 	f, err := NewFallback(FallbackConfig{Members: members(down(agent.ErrAuth, "half"), says("B"))})
@@ -167,8 +167,8 @@ func TestFallbackInALoop(t *testing.T) {
 	}
 }
 
-// TestFallbackHeedsRetryAfter does not ask a member before the time it named, and says when to come
-// back when there is no other.
+// TestFallbackHeedsRetryAfter: a member is not asked before the time it named, and if there is no
+// other member the error says when to retry.
 func TestFallbackHeedsRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy := downFor(agent.ErrRateLimit, time.Minute)
@@ -228,7 +228,7 @@ func TestFallbackCanceled(t *testing.T) {
 	}
 }
 
-// TestCanceledAnswersAreNotBroken has the caller cancel in the middle of an answer: the member did
+// TestCanceledAnswersAreNotBroken: if the caller cancels in the middle of an answer, the member did
 // nothing wrong, and the conversation stays with it.
 func TestCanceledAnswersAreNotBroken(t *testing.T) {
 	slow := agenttest.Script(agenttest.Join(agenttest.Text("A"), agenttest.Hang()), agenttest.Text("A"))
@@ -245,8 +245,8 @@ func TestCanceledAnswersAreNotBroken(t *testing.T) {
 	}
 }
 
-// TestFallbackTellsWhoseTimeIsOver has a member that hears of nothing: when it comes back both its
-// time and the caller's are over, and the error is about the caller's.
+// TestFallbackTellsWhoseTimeIsOver: if a member ignores cancellation until both its time and the
+// caller's are over, the error is about the caller's.
 func TestFallbackTellsWhoseTimeIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		deaf := agent.ModelFunc(func(context.Context, *agent.Request) iter.Seq2[agent.Chunk, error] {
@@ -280,7 +280,7 @@ func TestMembersAreChecked(t *testing.T) {
 	}
 }
 
-// TestCapabilitiesOfRouter pins that a router takes what any member does and promises what all do.
+// TestCapabilitiesOfRouter: a router takes what any member does and promises what all do.
 func TestCapabilitiesOfRouter(t *testing.T) {
 	f, err := NewFallback(FallbackConfig{Members: members(
 		without(says("A"), func(c *agent.Capabilities) { c.Images, c.Usage, c.MaxContext = false, false, 1000 }),

@@ -21,7 +21,7 @@ import (
 	"github.com/luthier-dev/luthier/agent/agenttest"
 )
 
-// bill is what vendors charged for the requests of one conversation.
+// bill holds what vendors charged for the requests of one conversation.
 type bill struct {
 	mu      sync.Mutex
 	usage   agent.Usage
@@ -36,11 +36,11 @@ func withBill(ctx context.Context) (context.Context, *bill) {
 	return context.WithValue(ctx, billKey{}, b), b
 }
 
-// vendor is a provider that bills, and misbehaves by the dice. It counts four bytes to the token,
-// as routers do where nobody tells them, so that what they estimate must be what it billed.
+// vendor is a provider that bills, and misbehaves at random. It counts four bytes to the token, as
+// routers do if nobody reports a count, so that their estimates must equal its bill.
 type vendor struct {
 	name  string
-	home  []string // the routers that it is a member of, innermost first
+	home  []string // the routers that contain it, innermost first
 	price agent.Price
 	good  float64 // share of requests that go well
 	seed  uint64
@@ -58,7 +58,7 @@ const (
 	faultEnd    // an error in place of the finish
 	faultCut    // no finish
 	faultHang   // nothing until the context ends
-	faultStall  // the same, after some words
+	faultStall  // the same, after a few words
 	faultSlow   // a pause before the first word
 	faultLate   // usage after the finish
 	faultSilent // no usage at all
@@ -90,7 +90,7 @@ func (v *vendor) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent
 	}
 }
 
-// words is the answer of every vendor. Each word is four bytes, which is a token.
+// words is every vendor's answer. Each word is four bytes, which is one token.
 var words = strings.Split("Yes. I'll look into this case; more soon. ", " ")
 
 func (v *vendor) answer(t *tab, kind int, dice *rand.Rand) {
@@ -164,13 +164,13 @@ func (v *vendor) answer(t *tab, kind int, dice *rand.Rand) {
 	}
 }
 
-// tab is what one request to a vendor will cost.
+// tab tracks the cost of one request to a vendor.
 type tab struct {
 	v     *vendor
 	ctx   context.Context
 	yield func(agent.Chunk, error) bool
 	usage agent.Usage
-	free  bool // it was refused
+	free  bool // the request was refused
 	over  bool
 }
 
@@ -186,7 +186,7 @@ func (t *tab) say(word string) bool {
 	return t.yield(agent.TextDelta{Text: (word + "    ")[:4]}, nil)
 }
 
-// hang says nothing more, as long as anyone waits.
+// hang blocks for as long as anyone waits.
 func (t *tab) hang() {
 	<-t.ctx.Done()
 	t.over = true
@@ -205,7 +205,7 @@ func (t *tab) pay() {
 	}
 }
 
-// fullAnswer is what a complete answer says.
+// fullAnswer returns the text of a complete answer.
 func fullAnswer() string {
 	var out string
 	for _, w := range words {
@@ -214,7 +214,7 @@ func fullAnswer() string {
 	return out
 }
 
-// house is routers in routers in front of vendors, all of whose leaves misbehave.
+// house returns routers nested in routers over vendors, all of which misbehave.
 func house(t testing.TB, good float64) (agent.Model, []*vendor) {
 	var vendors []*vendor
 	leaf := func() Member {
@@ -256,9 +256,9 @@ func house(t testing.TB, good float64) (agent.Model, []*vendor) {
 }
 
 // TestFaults puts ten thousand faults through nested routers. Each request ends once, with a
-// complete answer or a typed error after every vendor was asked or said not to be; an answer that
-// broke in its middle may be asked for again; and what the routers report is to the token what the
-// vendors billed.
+// complete answer, or with a typed error after every vendor was asked or said not to be. An answer
+// that broke off may be asked for again. What the routers report equals what the vendors billed, to
+// the token.
 func TestFaults(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	top, vendors := house(t, 0.25)
@@ -276,7 +276,7 @@ func TestFaults(t *testing.T) {
 		return n
 	}
 	var wg sync.WaitGroup
-	for w := range 96 { // they wait for models that are slow or silent, so they wait together
+	for w := range 96 { // most of the time is waiting for slow or silent models, so they run concurrently
 		wg.Go(func() {
 			for i := 0; faults.Load() < int64(want) && !t.Failed(); i++ {
 				faultyRequest(t, top, vendors, fmt.Sprintf("s%d-%d", w, i), &answers, &errs, &again)
@@ -291,7 +291,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// faultyRequest asks until there is an answer or nothing to wait for, as the loop does.
+// faultyRequest retries until there is an answer or nothing to wait for, as the loop does.
 func faultyRequest(t *testing.T, top agent.Model, vendors []*vendor, session string, answers, errs, again *atomic.Int64) {
 	for range 50 {
 		var l ledger
@@ -367,9 +367,9 @@ func checkBill(t *testing.T, session string, b *bill, l *ledger) {
 	}
 }
 
-// checkRefused holds that an error without an answer came when every vendor had been asked, or had
-// said when to come back, or shares a router with one whose answer broke in its middle: that is not
-// asked for elsewhere in the same request.
+// checkRefused checks that an error without an answer came only when every vendor had been asked,
+// or had said when to retry, or shares a router with one whose answer broke off: such an answer is
+// not requested elsewhere within the same request.
 func checkRefused(t *testing.T, session string, fail *agent.ModelError, b *bill, l *ledger, vendors []*vendor) {
 	t.Helper()
 	if fail == nil {
@@ -384,7 +384,7 @@ func checkRefused(t *testing.T, session string, fail *agent.ModelError, b *bill,
 	words := fail.Error()
 	for _, v := range vendors {
 		excused := b.asked[v.name] || strings.Contains(words, v.name+": ")
-		for _, router := range v.home { // all of it was given up, or had said when to come back
+		for _, router := range v.home { // the whole router was given up, or had said when to retry
 			for _, why := range []string{errSlow.Error(), "it asked not to be called", "not asked for another"} {
 				at := strings.Index(words, router+": model: ")
 				excused = excused || (at >= 0 && strings.Contains(strings.SplitN(words[at:], "\n", 2)[0], why))
@@ -399,8 +399,8 @@ func checkRefused(t *testing.T, session string, fail *agent.ModelError, b *bill,
 	}
 }
 
-// TestFaultsInRuns puts faults through whole runs: result, session, its log and the events tell the
-// same bill.
+// TestFaultsInRuns puts faults through whole runs: the result, the session, its log and the events
+// report the same cost.
 func TestFaultsInRuns(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	runs := 400
@@ -426,7 +426,7 @@ func faultyRun(t *testing.T, top agent.Model, dir, id string) {
 		t.Error(err)
 		return
 	}
-	left := 2 // answers that the check sends back
+	left := 2 // answers that the check rejects
 	a, err := agent.New(agent.Config{Model: top, Limits: agent.Limits{MicroDollars: 1e9, Tokens: 1e9}, Retry: agent.Retry{Max: 200, Base: time.Microsecond, Cap: time.Millisecond, IdleTimeout: 40 * time.Millisecond},
 		Verify: func(context.Context, *agent.Session) (string, error) {
 			if left--; left >= 0 {
@@ -474,7 +474,7 @@ type spentBy struct {
 	Dollars int64
 }
 
-// checkLog sums a session's log up in two ways: by entries and by the attempts that they tell.
+// checkLog sums up a session's log in two ways: by entries and by the attempts that they report.
 func checkLog(t *testing.T, path string, want spentBy, attempts int) {
 	f, err := os.Open(path)
 	if err != nil {

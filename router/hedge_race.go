@@ -11,19 +11,19 @@ import (
 )
 
 // race is one call of a [Hedge]. The first request runs on the caller's goroutine, so that an
-// answer that is not slow passes as it comes, at no cost; the second runs on its own and hands its
-// chunks over as the caller takes them.
+// answer that is not slow passes through directly, at no cost. The second runs on its own goroutine
+// and hands its chunks over as the caller takes them.
 type race struct {
 	chain
 	h      *Hedge
 	first  *member
 	second *member
-	mine   bool // the first request has won; for its own goroutine
-	left   bool // the second was left behind; for the same
+	mine   bool // the first request has won; used only by its goroutine
+	left   bool // the second was left behind; used only by the same goroutine
 
 	mu      sync.Mutex
 	winner  int                     // 1 or 2, 0 while nobody has begun to answer
-	over    bool                    // no second request is sent any more
+	over    bool                    // no second request may be sent any more
 	cancel1 context.CancelCauseFunc // of the first
 	cancel2 context.CancelCauseFunc // of the second, nil until it is sent
 	ctx2    context.Context         // of its attempt
@@ -53,13 +53,13 @@ func (r *race) run() outcome {
 		return r.chain.run(h.members, begin)
 	}
 	r.second = r.pick(r.first.index + 1)
-	if r.second == nil { // the first has been blocked since, by another call of it
+	if r.second == nil { // another call has blocked the first since
 		return r.chain.run(h.members, begin)
 	}
 	var ctx context.Context
 	ctx, r.cancel1 = context.WithCancelCause(r.ctx)
 	defer r.cancel1(nil)
-	defer r.stop() // also when the reader panics
+	defer r.stop() // even if the reader panics
 	if h.cfg.AfterFunc != nil {
 		defer h.cfg.AfterFunc(after, r.hedge)()
 	} else {
@@ -68,7 +68,7 @@ func (r *race) run() outcome {
 	return r.ask(ctx)
 }
 
-// pick returns the first member from the one at begin on that can be asked, nil for none.
+// pick returns the first available member, starting with the one at begin, or nil if there is none.
 func (r *race) pick(begin int) *member {
 	for i := range r.h.members {
 		if m := r.h.members[(begin+i)%len(r.h.members)]; r.passOver(m) == nil {
@@ -78,7 +78,7 @@ func (r *race) pick(begin int) *member {
 	return nil
 }
 
-// ask sends the first request and sees the race to its end.
+// ask sends the first request and follows the race to its end.
 func (r *race) ask(ctx context.Context) outcome {
 	r.n, r.last = 1, r.first
 	a := &r.now
@@ -90,7 +90,7 @@ func (r *race) ask(ctx context.Context) outcome {
 		a.err = &agent.ModelError{Kind: agent.ErrCanceled, Err: errOutrun}
 	}
 	if winner == 1 {
-		r.stop() // the loser's end is told before the winner's
+		r.stop() // the loser's end is reported before the winner's
 	}
 	a.end(winner == 1)
 	switch {
@@ -110,8 +110,8 @@ func (r *race) ask(ctx context.Context) outcome {
 	return r.others()
 }
 
-// close ends the first request's part: no second one is sent from now on. It reports who won so far
-// and whether there is a second.
+// close ends the first request's part: no second one is sent from now on. It returns the winner so
+// far and whether a second request was sent.
 func (r *race) close() (winner int, sent bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,7 +119,7 @@ func (r *race) close() (winner int, sent bool) {
 	return r.winner, r.done != nil
 }
 
-// others asks the members that the race did not.
+// others asks the members that took no part in the race.
 func (r *race) others() outcome {
 	if r.ctx.Err() != nil {
 		r.yield(nil, callerEnded(r.ctx, r.failed.list[len(r.failed.list)-1].err))
@@ -129,7 +129,7 @@ func (r *race) others() outcome {
 	return r.chain.run(r.h.members, r.first.index+1)
 }
 
-// pass hands on a chunk of the first request, if that has won.
+// pass passes on a chunk of the first request if that has won.
 func (r *race) pass(c agent.Chunk, err error) bool {
 	if !r.mine && !r.claim(1) {
 		return false
@@ -138,7 +138,7 @@ func (r *race) pass(c agent.Chunk, err error) bool {
 	return r.yield(c, err)
 }
 
-// claim makes request n the winner, unless the other is, and cancels that.
+// claim makes request n the winner, unless the other one is, and cancels the other.
 func (r *race) claim(n int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -155,7 +155,7 @@ func (r *race) claim(n int) bool {
 	return true
 }
 
-// hedge sends the second request. It runs on a goroutine of its own.
+// hedge sends the second request. It runs on its own goroutine.
 func (r *race) hedge() {
 	r.mu.Lock()
 	if r.over || !r.h.spend() {
@@ -187,7 +187,7 @@ func (r *race) hedge() {
 		}
 	})
 	r.h.ended(a)
-	if a.left { // outrun, or nobody takes its chunks any more
+	if a.left { // it lost, or nobody takes its chunks any more
 		err = &agent.ModelError{Kind: agent.ErrCanceled, Err: cmp.Or(context.Cause(ctx), errOutrun)}
 		a.err = err
 	}
@@ -195,7 +195,7 @@ func (r *race) hedge() {
 	r.err2 = err
 }
 
-// follow hands on the answer of the second request, which won or is the only one left.
+// follow passes on the answer of the second request, which won or is the only one left.
 func (r *race) follow() outcome {
 	for open := true; open; {
 		select {
@@ -222,7 +222,7 @@ func (r *race) follow() outcome {
 }
 
 // stop ends the second request, if one was sent, and waits for it. A model that does not end when
-// its context does is left behind after a while, and what it spent is estimated.
+// its context does is left behind after a while; what it spent is estimated.
 func (r *race) stop() {
 	r.mu.Lock()
 	r.over = true
@@ -252,7 +252,7 @@ func (r *race) stop() {
 	}
 }
 
-// guess is what is told of a request that was left behind.
+// guess returns the report for a request that was left behind.
 func (r *race) guess() agent.Routed {
 	d := demandOf(r.req)
 	out := agent.Routed{Usage: agent.Usage{Input: int64(d.tokens - r.req.MaxOutput)}, Duration: r.h.cfg.Grace, Err: errAbandoned, Estimated: true}

@@ -16,8 +16,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// timed is a model each of whose answers begins after a time of its own and then says its words a
-// second apart.
+// timed returns a model each of whose answers begins after the given time and then yields its words
+// a second apart.
 func timed(begin ...time.Duration) *agenttest.Scripted {
 	var turns []agenttest.Turn
 	for _, d := range begin {
@@ -70,8 +70,8 @@ func TestHedge(t *testing.T) {
 	}
 }
 
-// TestHedgeLearns asks a model one answer in ten of which is slow: nothing is doubled before enough
-// is known, then only those beyond the quantile, and no more than the share allows.
+// TestHedgeLearns asks a model of whose answers one in ten is slow: nothing is doubled before
+// enough is known, then only requests beyond the quantile, and no more than the share allows.
 func TestHedgeLearns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var begin []time.Duration
@@ -122,8 +122,8 @@ func TestLatency(t *testing.T) {
 	}
 }
 
-// TestHedgeBackpressure has the second request win and its reader take its time: the model is held
-// back, not buffered.
+// TestHedgeBackpressure: when the second request wins and its reader is slow, the model is held
+// back and not buffered.
 func TestHedgeBackpressure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -168,7 +168,7 @@ func TestHedgeLeavesNothing(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	var wg sync.WaitGroup
 	rounds := tier.Pick(36, 100, 400)
-	for w := range 6 { // they wait, so they wait together
+	for w := range 6 { // most of the time is waiting, so they run concurrently
 		wg.Go(func() { abandonRaces(t, w*rounds, rounds) })
 	}
 	wg.Wait()
@@ -193,10 +193,10 @@ func abandonRaces(t *testing.T, from, rounds int) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i%8)*time.Millisecond)
 			defer cancel()
 			if i%3 == 1 {
-				ctx = context.Background() // nothing but the router ends what a panic leaves
+				ctx = context.Background() // nothing except the router cleans up after a panic
 			}
 			for range h.Stream(ctx, ask("go")) {
-				time.Sleep(time.Duration(i%2) * time.Millisecond) // in which the model offers its next chunk
+				time.Sleep(time.Duration(i%2) * time.Millisecond) // in this time the model offers its next chunk
 				switch i % 3 {
 				case 0:
 					return
@@ -208,8 +208,8 @@ func abandonRaces(t *testing.T, from, rounds int) {
 	}
 }
 
-// TestHedgeLeavesTheDeafBehind has a loser that ignores its context: the answer waits for it no
-// longer than it must, and it is paid for by a guess, once.
+// TestHedgeLeavesTheDeafBehind: if a loser ignores its context, the answer waits for it only as
+// long as necessary, and its cost is estimated and counted once.
 func TestHedgeLeavesTheDeafBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -236,7 +236,7 @@ func TestHedgeLeavesTheDeafBehind(t *testing.T) {
 	})
 }
 
-// fickle is blocked at the second look only.
+// fickle is a model that is blocked only at the second call of Blocked.
 type fickle struct {
 	*agenttest.Scripted
 	looks int
@@ -250,7 +250,7 @@ func (f *fickle) Blocked() time.Duration {
 }
 
 // TestHedgeWithoutASecond: the only member is blocked by another call between the choice of the
-// first and of the second request. It is asked alone.
+// first and of the second request. The first request is sent alone.
 func TestHedgeWithoutASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, err := NewHedge(HedgeConfig{Members: members(&fickle{Scripted: timed(60 * sec)}), Delay: 5 * sec, MaxExtra: 1})

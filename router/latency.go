@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// latency knows the quantiles of the last durations it was told. It is safe for concurrent use.
+// latency computes quantiles of the last durations added. It is safe for concurrent use.
 type latency struct {
 	mu    sync.Mutex
 	ring  [latencyWindow]time.Duration
-	n     int // told so far
-	fresh int // told since the quantile was computed
+	n     int // durations added so far
+	fresh int // durations added since the quantile was computed
 	share float64
 	value time.Duration
 	room  [latencyWindow]time.Duration
 }
 
 const (
-	latencyWindow = 256 // how far back it looks: far enough for a 99th percentile, short enough to follow a provider's day
-	latencyStale  = 16  // how many new durations make it compute anew
+	latencyWindow = 256 // durations considered: enough for a 99th percentile, few enough to follow a provider through the day
+	latencyStale  = 16  // the number of new durations after which it is recomputed
 )
 
-// add tells a duration.
+// add adds a duration.
 func (l *latency) add(d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -32,7 +32,7 @@ func (l *latency) add(d time.Duration) {
 }
 
 // quantile returns the smallest duration that a share q of the last ones did not exceed, and how
-// many it knows.
+// many durations it knows.
 func (l *latency) quantile(q float64) (d time.Duration, known int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

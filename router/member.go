@@ -10,37 +10,37 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// Member is a model that a router may choose, and what is known of it.
+// Member is a model that a router may choose, and what is known about it.
 type Member struct {
 	Model agent.Model // required; may be a router itself
-	// Name tells members apart in events and errors. Empty takes the model's own name, numbered
-	// where two share it.
+	// Name identifies the member in events and errors. If empty, it is the model's own name,
+	// numbered if two members share it.
 	Name string
-	// Price is what the model costs. Nil looks its name up in agent.DefaultPrices; a model that
-	// costs nothing has &agent.Price{}. A member that is a router needs none: each of its own
-	// members has its price.
+	// Price is the model's price list. Nil looks its name up in agent.DefaultPrices; a model that
+	// costs nothing has &agent.Price{}. A member that is a router needs no price: each of its own
+	// members has one.
 	Price      *agent.Price
-	Speed      float64 // output tokens a second; 0 when not known
-	MaxContext int     // tokens of prompt and answer together; 0 takes what the model's Capabilities say
+	Speed      float64 // output tokens per second; 0 if unknown
+	MaxContext int     // tokens of prompt and answer together; 0 takes the limit in the model's Capabilities
 }
 
-// member is a Member with what the router knows of it beside.
+// member is a Member with the router's own state about it.
 type member struct {
 	Member
 	index   int
 	caps    agent.Capabilities
 	cannot  needs // what it cannot take
 	priced  bool
-	blocker blocker      // nil when the model never knows
-	load    atomic.Int32 // requests under way, where the router counts them
-	until   atomic.Int64 // when a Retry-After of it ends, in nanoseconds of the Unix time
+	blocker blocker      // nil if the model does not implement it
+	load    atomic.Int32 // requests in flight, if the router counts them
+	until   atomic.Int64 // when its last Retry-After ends, in Unix nanoseconds
 }
 
 // blocker is a model that knows for how long it would refuse every request, such as [Breaker].
 type blocker interface{ Blocked() time.Duration }
 
-// pool is what every router has: a name, members, and a clock. Its methods are those of every
-// router.
+// pool is the part that all routers share: a name, members and a clock. Its methods are promoted to
+// every router.
 type pool struct {
 	name    string
 	members []*member
@@ -49,8 +49,8 @@ type pool struct {
 	now     func() time.Time
 }
 
-// newPool checks members and looks up what is known of them. The name is the router's, kind where
-// it is empty.
+// newPool checks members and looks up what is known about them. If name is empty, the router is
+// named kind.
 func newPool(kind, name string, members []Member, now func() time.Time) (*pool, error) {
 	p := &pool{name: name, now: now}
 	if p.name == "" {
@@ -118,8 +118,8 @@ func newMember(i int, m Member, names map[string]int) (*member, error) {
 // Name returns the router's name.
 func (p *pool) Name() string { return p.name }
 
-// Capabilities returns what the router can take, which is what any of its members can, and what its
-// answers hold, which is what those of all of them do.
+// Capabilities returns the capabilities of the router: it takes what any member can take, and its
+// answers hold what the answers of all members hold.
 func (p *pool) Capabilities() agent.Capabilities { return p.caps }
 
 // ReportsCost reports whether every member has a price, so that the cost of each call is known.
@@ -132,7 +132,7 @@ func (p *pool) ReportsCost() bool {
 	return true
 }
 
-// Blocked returns for how long every member would refuse, 0 when one of them may answer.
+// Blocked returns for how long every member would refuse, or 0 if one of them may answer.
 func (p *pool) Blocked() time.Duration {
 	now := p.now()
 	least := p.members[0].blocked(now)
@@ -142,7 +142,7 @@ func (p *pool) Blocked() time.Duration {
 	return least
 }
 
-// blocked returns for how long the member would refuse every request, 0 when it may take one.
+// blocked returns for how long the member would refuse every request, or 0 if it may take one.
 func (m *member) blocked(now time.Time) time.Duration {
 	var d time.Duration
 	if until := m.until.Load(); until != 0 {
@@ -154,11 +154,11 @@ func (m *member) blocked(now time.Time) time.Duration {
 	return d
 }
 
-// maxRetryAfter bounds how long a Retry-After is remembered: a provider's slip must not lock it out
-// for days.
+// maxRetryAfter limits how long a Retry-After is remembered: a provider's mistake must not lock it
+// out for days.
 const maxRetryAfter = time.Hour
 
-// learn remembers what an error says about the requests to come.
+// learn remembers what an error says about future requests.
 func (m *member) learn(now time.Time, err *agent.ModelError) {
 	if err != nil && err.RetryAfter > 0 {
 		m.until.Store(now.Add(min(err.RetryAfter, maxRetryAfter)).UnixNano())

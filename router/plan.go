@@ -21,11 +21,11 @@ type PlanConfig struct {
 	Planner Member // the strong model
 	Actor   Member // the fast one
 
-	Explore  int     // answers in which the planner may look around before it is told to plan; 8
-	Failures int     // failing tool calls in a row after which the plan goes back; 4
-	Repeats  int     // identical calls with identical results after which it goes back; 3
-	Slack    float64 // answers for each that the plan expects, before it goes back; 2
-	Plans    int     // plans of one task, after which the planner carries it out itself; 3
+	Explore  int     // answers in which the planner may explore before it is asked for a plan; 8
+	Failures int     // failing tool calls in a row after which the planner makes another plan; 4
+	Repeats  int     // identical calls with identical results after which it does; 3
+	Slack    float64 // answers per answer that the plan expects, after which it does; 2
+	Plans    int     // plans for one task, after which the planner carries it out itself; 3
 
 	Now func() time.Time // nil means time.Now
 }
@@ -33,22 +33,23 @@ type PlanConfig struct {
 // PlanThenAct is a model that lets a strong member plan a task and a fast one carry it out. It is
 // safe for concurrent use.
 //
-// The planner is asked until it answers with a plan, which it may look around for with tools first.
-// The plan and the actor's first answer come as one response, so that the loop goes on. From then
-// on the actor is asked, until it strays: it asks for another plan, its calls fail or repeat, or it
-// takes far longer than the plan expects. Then the planner is asked for another, with the reason;
-// after several it carries out the rest.
+// The planner is asked until it answers with a plan; it may first explore with tools. The plan and
+// the actor's first answer come as one response, so that the loop goes on. From then on the actor
+// is asked, until it strays: it asks for another plan, its calls fail or repeat, or it takes far
+// longer than the plan expects. Then the planner is asked for another plan, with the reason. After
+// several plans it carries out the rest itself.
 //
-//   - Where a task stands is read off the messages of the request: a resumed, forked or compacted
-//     conversation goes on where it is. A finished answer ends a task.
-//   - What is asked of the planner stands behind the request, and the actor's rules behind its
+//   - The state of a task is derived from the messages of the request: a resumed, forked or
+//     compacted conversation continues where it was. A finished answer ends a task.
+//   - The router's prompt for the planner is appended to the request, and the actor's rules to its
 //     instructions, so that both keep their prompt caches.
 //   - Reasoning before a plan is left out: it would stand in one message with another model's
-//     calls. A planner that reasons is held back until it is known what it answers with.
-//   - Of a response of several members only the last attempt counts as kept; the others are
+//     calls. The answer of a planner that reasons is held back until it is known what kind of
+//     answer it is.
+//   - If several members produced a response, only the last attempt counts as kept; the others are
 //     reported and paid for.
-//   - [agent.PurposePlan] and requests without tools go to the planner, titles, summaries and
-//     sub-agents to the actor, and what only one of the two can take to that one.
+//   - [agent.PurposePlan] and requests without tools go to the planner; titles, summaries and
+//     sub-agents go to the actor. A request that only one of the two can take goes to that one.
 type PlanThenAct struct {
 	*pool
 	limits  planLimits
@@ -56,17 +57,18 @@ type PlanThenAct struct {
 	every   time.Duration
 
 	mu     sync.Mutex
-	drafts map[draftKey]string // plans whose response broke off afterwards: they are paid for
+	drafts map[draftKey]string // plans whose response broke off afterwards: they are already paid for
 }
 
-// draftKey is a request that a plan was written for.
+// draftKey identifies a request for which a plan was written.
 type draftKey struct {
 	session  uint64
 	messages int
 	last     uint64 // of the text of the last message
 }
 
-// draftKeyOf names a request; ok is false where it cannot be told from others.
+// draftKeyOf returns the key of a request; ok is false if the request cannot be distinguished from
+// others.
 func draftKeyOf(req *agent.Request) (k draftKey, ok bool) {
 	n := len(req.Messages)
 	if n == 0 {
@@ -88,7 +90,7 @@ const (
 	plannerMember = 0
 	actorMember   = 1
 	maxDrafts     = 256
-	maxInOne      = 8 // attempts in one response, so that it ends
+	maxInOne      = 8 // attempts per response, so that it ends
 )
 
 // NewPlanThenAct checks cfg and returns a router.
@@ -129,24 +131,24 @@ func (t *PlanThenAct) Stream(ctx context.Context, req *agent.Request) iter.Seq2[
 	}
 }
 
-// planning is one response, of one member or of several in turn.
+// planning is one response, by one member or by several in turn.
 type planning struct {
 	t   *PlanThenAct
 	ctx context.Context
 	req *agent.Request
 	out func(agent.Chunk, error) bool
 
-	said  string // text that was passed on by members before the present one
+	said  string // text that was passed on by members before the current one
 	n     int    // attempts
 	plans int
 	told  time.Time
 
-	// of the present attempt
+	// of the current attempt
 	text    strings.Builder
 	calls   bool
-	holds   bool // chunks are held back
+	holds   bool // chunks are being held back
 	held    []agent.Chunk
-	usage   agent.Chunk // not passed on yet
+	usage   agent.Chunk // not yet passed on
 	finish  agent.Chunk
 	planner bool
 }
@@ -176,8 +178,8 @@ func (p *planning) run() {
 	}
 }
 
-// direct returns the member that answers a request that is no part of a planned task, nil when it
-// is.
+// direct returns the member that answers a request that is not part of a planned task, or nil if it
+// is part of one.
 func (p *planning) direct() (*member, string) {
 	planner, actor := p.t.members[plannerMember], p.t.members[actorMember]
 	d := p.t.demand(p.req)
@@ -199,7 +201,7 @@ func (p *planning) direct() (*member, string) {
 	return nil, ""
 }
 
-// pass lets a member answer as it is.
+// pass lets a member answer unchanged.
 func (p *planning) pass(m *member, reason string) {
 	c := chain{pool: p.t.pool, ctx: p.ctx, req: p.request(m.index == actorMember, ""), yield: p.out, demand: p.t.demand(p.req), reason: reason}
 	c.run([]*member{m}, 0)
@@ -233,7 +235,7 @@ func (p *planning) plan(s *planState) bool {
 	return p.planned(s, text)
 }
 
-// planned notes that the response holds a plan now.
+// planned records that the response now holds a plan.
 func (p *planning) planned(s *planState, text string) bool {
 	p.said += text + "\n\n"
 	p.plans++
@@ -265,7 +267,7 @@ func (p *planning) act(s *planState) bool {
 	return p.say(agent.TextDelta{Text: "\n\n"})
 }
 
-// begin prepares an attempt of a member.
+// begin prepares an attempt by a member.
 func (p *planning) begin(member int, reason, ask string) *attempt {
 	p.n++
 	p.text.Reset()
@@ -276,8 +278,8 @@ func (p *planning) begin(member int, reason, ask string) *attempt {
 	return a
 }
 
-// request is what a member is asked: the request, what this response says already, and what is
-// wanted.
+// request returns the request for a member: the original, what this response says already, and the
+// instruction.
 func (p *planning) request(actor bool, ask string) *agent.Request {
 	if p.said == "" && ask == "" && !(actor && len(p.req.Tools) > 0) {
 		return p.req
@@ -300,8 +302,8 @@ func (p *planning) request(actor bool, ask string) *agent.Request {
 	return &out
 }
 
-// stream runs an attempt up to its finish, which is held back. It returns false when the response
-// is over.
+// stream runs an attempt up to its finish, which is held back. It returns false if the response is
+// over.
 func (p *planning) stream(a *attempt) bool {
 	err := a.stream(p.take)
 	switch {
@@ -320,7 +322,7 @@ func (p *planning) stream(a *attempt) bool {
 	return true
 }
 
-// take is the reader of the present attempt.
+// take handles a chunk of the current attempt.
 func (p *planning) take(c agent.Chunk, _ error) bool {
 	switch v := c.(type) {
 	case agent.Usage:
@@ -346,7 +348,7 @@ func (p *planning) take(c agent.Chunk, _ error) bool {
 	return p.out(c, nil)
 }
 
-// beat tells a reader that waits that the stream lives: a usage stands only until the next.
+// beat sends a waiting reader a usage as a sign of life: a usage is valid only until the next one.
 func (p *planning) beat() bool {
 	if now := p.t.now(); now.Sub(p.told) >= p.t.every {
 		p.told = now
@@ -377,7 +379,7 @@ func (p *planning) end(a *attempt) {
 
 func (p *planning) say(c agent.Chunk) bool { return p.out(c, nil) }
 
-// recall returns a plan that was written for the same request before, "" for none.
+// recall returns a plan that was written before for the same request, or "" if there is none.
 func (p *planning) recall() string {
 	k, ok := draftKeyOf(p.req)
 	if !ok || p.n > 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/tools"
 )
 
-// A strong model plans, a fast one carries the plan out in the loop.
+// A strong model plans, and a fast one carries the plan out in the loop.
 func ExamplePlanThenAct() {
 	strong := agenttest.Script(agenttest.Text("<plan steps=\"2\">\n1. Greet the world.\n</plan>"))
 	fast := agenttest.Script(agenttest.Call("1", "greet", `{"name":"world"}`), agenttest.Text("Done."))

@@ -7,39 +7,39 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// planPhase is who is to answer.
+// planPhase says which member answers next.
 type planPhase uint8
 
 const (
-	phasePlan planPhase = iota // the planner: there is no plan, or it did not work out
+	phasePlan planPhase = iota // the planner: there is no plan, or it has failed
 	phaseAct                   // the actor
 	phaseTake                  // the planner, for the rest of the task
 )
 
-// planState is where a task stands. It is read off the messages alone, so that a resumed or forked
-// conversation stands where the original did.
+// planState is the state of a task. It is derived from the messages alone, so that a resumed or
+// forked conversation is in the same state as the original.
 type planState struct {
 	phase    planPhase
-	explored int    // answers since a plan is wanted
-	plans    int    // that the task has had
-	stray    string // why the last plan did not work out
+	explored int    // answers since a plan was last needed
+	plans    int    // plans that the task has had
+	stray    string // why the last plan failed
 }
 
-// planLimits say when a plan has not worked out.
+// planLimits decide when a plan has failed.
 type planLimits struct {
 	failures int     // failing tool results in a row
 	repeats  int     // the same call with the same result
-	slack    float64 // answers for each that the plan expects
-	plans    int     // plans of one task before the planner takes over
+	slack    float64 // answers per answer that the plan expects
+	plans    int     // plans for one task before the planner takes over
 	seed     maphash.Seed
 }
 
-// freeSteps are granted to every plan beyond what it expects, and unstated to one that does not
-// say.
+// freeSteps is granted to every plan in addition to the steps it expects. unstated is assumed for a
+// plan that does not say.
 const freeSteps, unstated = 3, 30
 
-// stateOf reads the state of the task that the messages end in. A task begins at a user message
-// that follows a finished answer: so does the word of a check that the work did not pass.
+// stateOf derives the state of the task that the messages end in. A task begins at a user message
+// that follows a finished answer; a message from a check that the work did not pass is one too.
 func stateOf(ms []agent.Message, l *planLimits) planState {
 	var s planState
 	var run planRun
@@ -90,7 +90,7 @@ func limitOf(steps int, slack float64) int {
 	return int(float64(steps)*slack) + freeSteps
 }
 
-// taskStart returns where the last task begins.
+// taskStart returns the index at which the last task begins.
 func taskStart(ms []agent.Message) int {
 	for i := len(ms) - 1; i > 0; i-- {
 		if ms[i].Role == agent.RoleUser && ms[i-1].Role == agent.RoleAssistant && !hasCalls(ms[i-1].Parts) {
@@ -109,14 +109,14 @@ func hasCalls(ps []agent.Part) bool {
 	return false
 }
 
-// planRun is how carrying out one plan goes.
+// planRun tracks the progress of one plan.
 type planRun struct {
-	limit    int // of answers; 0 before there is a plan
+	limit    int // answers allowed; 0 before there is a plan
 	steps    int
 	failures int // in a row
-	repeated int // the most that any call was repeated
+	repeated int // the highest count of any repeated call
 	seen     [maxSightings]sighting
-	n        int // of seen that ever were
+	n        int // sightings ever recorded in seen
 }
 
 // sighting is a call with its result.
@@ -125,12 +125,13 @@ type sighting struct {
 	n    int
 }
 
-// maxSightings bounds what is remembered of one plan; calls that lie further apart are no circle.
+// maxSightings limits what is remembered of one plan; repeated calls further apart do not count as
+// a loop.
 const maxSightings = 64
 
 func (r *planRun) answered() { r.steps++ }
 
-// results takes in the results that message i holds, of the calls of the message before it.
+// results records the results in message i, which belong to the calls of the message before it.
 func (r *planRun) results(ms []agent.Message, i int, seed maphash.Seed) {
 	n := 0
 	for _, p := range ms[i].Parts {
@@ -166,7 +167,7 @@ func callAt(ms []agent.Message, i, n int) (agent.ToolCall, bool) {
 	return agent.ToolCall{}, false
 }
 
-// hashCall names a call with its result. Of long texts the ends are enough.
+// hashCall hashes a call with its result. For long texts, the ends suffice.
 func hashCall(c *agent.ToolCall, res *agent.ToolResult, seed maphash.Seed) uint64 {
 	h := maphash.String(seed, c.Name)
 	for _, end := range ends(c.Args) {
@@ -197,11 +198,11 @@ func (r *planRun) sight(h uint64) {
 			return
 		}
 	}
-	r.seen[r.n%maxSightings] = sighting{h, 1} // the oldest goes
+	r.seen[r.n%maxSightings] = sighting{h, 1} // overwrites the oldest
 	r.n++
 }
 
-// stray says why carrying out the plan has not worked out, "" while it may.
+// stray returns the reason the plan has failed, or "" while it may still succeed.
 func (r *planRun) stray(l *planLimits) string {
 	switch {
 	case l.failures > 0 && r.failures >= l.failures:

@@ -16,7 +16,7 @@ import (
 	"github.com/luthier-dev/luthier/agent/agenttest"
 )
 
-// work is a tool that fails when it is told to.
+// work is a tool that fails on request.
 type work struct{}
 
 func (work) Spec() agent.ToolSpec {
@@ -49,7 +49,8 @@ func newPlanner(t testing.TB, planner, actor agent.Model) *PlanThenAct {
 	return p
 }
 
-// forgetful is a PlanThenAct that remembers nothing between requests, as after a restart each time.
+// forgetful returns a PlanThenAct that remembers nothing between requests, as if restarted each
+// time.
 func forgetful(t testing.TB, planner, actor agent.Model) agent.Model {
 	return agent.ModelFunc(func(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
 		return newPlanner(t, planner, actor).Stream(ctx, req)
@@ -64,7 +65,7 @@ func works(n int) (turns []agenttest.Turn) {
 }
 
 // TestPlanThenAct runs whole tasks in the loop, once with one router and once with a new one for
-// every request: where a task stands is in its messages.
+// every request: the state of a task is in its messages.
 func TestPlanThenAct(t *testing.T) {
 	fail := func(n int) (turns []agenttest.Turn) {
 		for i := range n {
@@ -162,8 +163,8 @@ func TestPlanThenAct(t *testing.T) {
 	}
 }
 
-// TestPlanPrefixes holds what each member is asked to beginning with what the loop asked, and its
-// own instructions to staying the same.
+// TestPlanPrefixes: what each member is asked begins with what the loop asked, and its own
+// instructions stay the same.
 func TestPlanPrefixes(t *testing.T) {
 	planner := agenttest.Script(works(1)[0], speak(aPlan))
 	actor := agenttest.Script(doWork("a", `{}`), doWork("b", `{"n":2}`), speak("all done"))
@@ -238,8 +239,8 @@ func TestPlanReasoning(t *testing.T) {
 	}
 }
 
-// TestPlanIsPaidOnce breaks the actor off after the plan was written: when the loop asks again the
-// plan is still there.
+// TestPlanIsPaidOnce: if the actor breaks off after the plan was written, the plan is still there
+// when the loop retries.
 func TestPlanIsPaidOnce(t *testing.T) {
 	planner := agenttest.Script(speak(aPlan))
 	actor := agenttest.Script(agenttest.Join(agenttest.Text("I beg"), agenttest.Cut()), agenttest.Error(&agent.ModelError{Kind: agent.ErrInvalid, Err: errors.New("odd")}), speak("all done"))
@@ -287,8 +288,8 @@ func TestPlanDirect(t *testing.T) {
 	}
 }
 
-// TestPlanIsLeft leaves a response of two members at every chunk: all is paid, nothing is left
-// running.
+// TestPlanIsLeft leaves a response of two members at every chunk: everything is paid, and nothing
+// is left running.
 func TestPlanIsLeft(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	for n := range 8 {
@@ -349,8 +350,8 @@ func FuzzReadMarks(f *testing.F) {
 	})
 }
 
-// TestPlanStateCountsLooks counts how far the planner has looked around for its next plan: what the
-// actor did is no part.
+// TestPlanStateCountsLooks: the planner's exploration for its next plan is counted without the
+// actor's answers.
 func TestPlanStateCountsLooks(t *testing.T) {
 	p := newPlanner(t, says("x"), says("x"))
 	step := func(id string, failed bool, text string) []agent.Message {
@@ -371,7 +372,7 @@ func TestPlanStateCountsLooks(t *testing.T) {
 	}
 }
 
-// TestPlanStateOfAnything reads the state of conversations that make no sense.
+// TestPlanStateOfAnything derives the state of conversations that make no sense.
 func TestPlanStateOfAnything(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	p := newPlanner(t, says("x"), says("x"))

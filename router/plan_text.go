@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// The texts for planner and actor, in prompts/. The rules are put behind the actor's instructions;
-// they do not change, so that its prompt cache holds. The others are messages behind the request:
-// the planner's when a plan is wanted, the actor's behind a plan that was just written, or behind
-// what the response says already.
+// The texts for planner and actor, in prompts/. The rules are appended to the actor's instructions
+// and never change, so that its prompt cache still hits. The others are messages appended to the
+// request: the planner's when a plan is needed, the actor's after a plan that was just written, or
+// after what the response says already.
 const (
 	plannerAsk   = "plan.md"
 	lookAround   = "plan_look.md"
@@ -31,14 +31,16 @@ func askForPlan(left int, stray string) string {
 	return fmt.Sprintf(promptText(plannerAsk), look)
 }
 
-// marks are what a text says of the plan: the last of a plan and a call for another counts.
+// marks holds what a text says about the plan. If it holds both a plan and a request for another,
+// the last counts.
 type marks struct {
-	plan   bool   // it ends in a plan
-	steps  int    // that the plan expects, 0 if it does not say
-	replan string // it ends in a call for another plan, because of this
+	plan   bool   // the text ends in a plan
+	steps  int    // steps that the plan expects, 0 if it does not say
+	replan string // the text ends in a request for another plan, for this reason
 }
 
-// readMarks finds a complete <plan> or <replan> element. Text that a model wrote may hold anything.
+// readMarks finds a complete <plan> or <replan> element. The text comes from a model and may hold
+// anything.
 func readMarks(text string) marks {
 	if !strings.Contains(text, "plan>") {
 		return marks{}
@@ -74,10 +76,10 @@ func orWord(s, other string) string {
 	return cut(s, 500)
 }
 
-// maxSteps bounds what a plan may claim.
+// maxSteps limits the number of steps that a plan may claim.
 const maxSteps = 1000
 
-// stepsOf reads the attribute steps="N".
+// stepsOf parses the attribute steps="N".
 func stepsOf(head string) int {
 	_, rest, ok := strings.Cut(head, "steps=")
 	if !ok {

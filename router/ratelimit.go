@@ -20,31 +20,30 @@ type RateLimitConfig struct {
 
 	Requests int // requests a minute; 0 is no limit
 	Tokens   int // tokens a minute, of prompts and answers; 0 is no limit
-	// Burst is how much of the allowance may be used at once, as a time in which it would come in.
-	// 0 means a minute, which is what providers do.
+	// Burst is the part of the allowance that may be used at once, as the time in which it accrues.
+	// 0 means a minute, as with providers.
 	Burst time.Duration
-	// CachedFree leaves tokens that were read from a prompt cache out of the count, as some
-	// providers do.
+	// CachedFree excludes tokens read from a prompt cache from the count, as some providers do.
 	CachedFree bool
 
-	Queue   int           // requests that may wait, further ones are refused; 0 means 64, negative none
-	MaxWait time.Duration // how long one may wait, longer ones are refused at once; 0 means a minute
+	Queue   int           // requests that may wait, others are refused; 0 means 64, negative none
+	MaxWait time.Duration // how long a request may wait; one that would wait longer is refused at once; 0 means a minute
 
 	// Now and Sleep are the clock; nil means the system's.
 	Now   func() time.Time
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-// RateLimit is a model that holds requests back so that the one behind it gets no more than its
+// RateLimit is a model that delays requests so that the model it wraps gets no more than its
 // provider allows. It is safe for concurrent use.
 //
 //   - Requests and tokens are token buckets. The tokens of a request are estimated before it and
 //     settled by its usage.
-//   - A request that must wait does so in order of arrival, as long as ctx and MaxWait allow; one
-//     that could not be sent in time is refused at once, with an error of kind [agent.ErrRateLimit]
-//     that says when to come back.
-//   - A provider's own refusal holds everything back for as long as it asks, and where it does not
-//     say how long for a second, then two, and so on up to a minute.
+//   - Requests wait in order of arrival, as long as ctx and MaxWait allow. A request that could not
+//     be sent in time is refused at once, with an error of kind [agent.ErrRateLimit] that says when
+//     to retry.
+//   - A provider's own refusal delays all requests for as long as it asks. If it does not say how
+//     long, the delay is one second, then two, and so on up to a minute.
 type RateLimit struct {
 	cfg      RateLimitConfig
 	requests *rate.Limiter // nil for no limit
@@ -52,10 +51,10 @@ type RateLimit struct {
 
 	mu      sync.Mutex
 	waiting int
-	until   time.Time // nothing is sent before
-	refused int       // refusals in a row that named no time
+	until   time.Time // nothing is sent before this time
+	refused int       // refusals in a row without a time
 	credit  int       // tokens that were reserved and not used
-	answer  float64   // tokens of an answer, a moving average
+	answer  float64   // tokens per answer, a moving average
 }
 
 // NewRateLimit checks cfg and returns a limited model.
@@ -85,19 +84,20 @@ func bucket(perMinute int, burst time.Duration) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(float64(perMinute)/60), max(1, int(float64(perMinute)*burst.Minutes())))
 }
 
-// Name returns the name of the model behind.
+// Name returns the name of the wrapped model.
 func (l *RateLimit) Name() string { return agent.ModelName(l.cfg.Model) }
 
-// Capabilities returns those of the model behind.
+// Capabilities returns those of the wrapped model.
 func (l *RateLimit) Capabilities() agent.Capabilities {
 	c, _ := agent.CapabilitiesOf(l.cfg.Model)
 	return c
 }
 
-// ReportsCost reports whether the model behind does.
+// ReportsCost reports whether the wrapped model reports its cost.
 func (l *RateLimit) ReportsCost() bool { return agent.ReportsCost(l.cfg.Model) }
 
-// Blocked returns for how long it would refuse a request, 0 when it would send it or let it wait.
+// Blocked returns for how long the RateLimit would refuse a request, or 0 if it would send it or
+// let it wait.
 func (l *RateLimit) Blocked() time.Duration {
 	now := l.cfg.Now()
 	l.mu.Lock()
@@ -135,7 +135,7 @@ func (l *RateLimit) Stream(ctx context.Context, req *agent.Request) iter.Seq2[ag
 	}
 }
 
-// enter waits until the request may be sent, and returns the tokens that it reserved.
+// enter waits until the request may be sent, and returns the number of tokens that it reserved.
 func (l *RateLimit) enter(ctx context.Context, req *agent.Request) (int, *agent.ModelError) {
 	n := 0
 	l.mu.Lock()
@@ -169,7 +169,7 @@ func (l *RateLimit) enter(ctx context.Context, req *agent.Request) (int, *agent.
 	return n, err
 }
 
-// ended gives a ticket back when ctx is over.
+// ended returns a ticket if ctx is done.
 func (l *RateLimit) ended(ctx context.Context, now time.Time, t *ticket) *agent.ModelError {
 	if ctx.Err() == nil {
 		return nil
@@ -178,7 +178,7 @@ func (l *RateLimit) ended(ctx context.Context, now time.Time, t *ticket) *agent.
 	return notSent(ctx)
 }
 
-// refusal says why a request may not wait. l.mu is held.
+// refusal returns the reason why a request may not wait. l.mu is held.
 func (l *RateLimit) refusal(ctx context.Context, now time.Time, wait time.Duration) *agent.ModelError {
 	deadline, ok := ctx.Deadline()
 	var why string
@@ -199,7 +199,8 @@ func (l *RateLimit) refusal(ctx context.Context, now time.Time, wait time.Durati
 	return err
 }
 
-// wait sleeps until the request's turn, and longer when the provider refused another one meanwhile.
+// wait sleeps until the request's turn, and longer if the provider refused another one in the
+// meantime.
 func (l *RateLimit) wait(ctx context.Context, began time.Time, d time.Duration) *agent.ModelError {
 	for d > 0 {
 		if err := l.cfg.Sleep(ctx, d); err != nil || ctx.Err() != nil {
@@ -221,18 +222,18 @@ func (l *RateLimit) wait(ctx context.Context, began time.Time, d time.Duration) 
 	return nil
 }
 
-// notSent is the error of a request whose context ended while it waited.
+// notSent returns the error of a request whose context ended while it waited.
 func notSent(ctx context.Context) *agent.ModelError {
 	return modelErrorf(agent.ErrCanceled, "%w: %w", errNotSent, context.Cause(ctx))
 }
 
-// ticket is a place in the buckets.
+// ticket is a reservation in the buckets.
 type ticket struct {
 	held   []*rate.Reservation
-	credit int // taken from the limit's
+	credit int // taken from the RateLimit's credit
 }
 
-// reserve takes one request and n tokens. More tokens than a bucket holds are taken in several
+// reserve takes one request and n tokens. If n is more than a bucket holds, it is taken in several
 // parts. l.mu is held.
 func (l *RateLimit) reserve(now time.Time, n int) ticket {
 	var t ticket
@@ -247,7 +248,7 @@ func (l *RateLimit) reserve(now time.Time, n int) ticket {
 	return t
 }
 
-// maxParts bounds how many times a bucket one request is counted at the most.
+// maxParts limits a single request to this many times the size of the bucket.
 const maxParts = 16
 
 func take(held []*rate.Reservation, b *rate.Limiter, now time.Time, n int) []*rate.Reservation {
@@ -267,14 +268,14 @@ func (t *ticket) delay(now time.Time) time.Duration {
 	return d
 }
 
-// cancel gives the places back, the last first, as the buckets want it.
+// cancel returns the reservations, the last first, as the buckets require.
 func (t *ticket) cancel(now time.Time) {
 	for i := len(t.held) - 1; i >= 0; i-- {
 		t.held[i].CancelAt(now)
 	}
 }
 
-// limitedStream watches a stream that was let through.
+// limitedStream observes a stream that was let through.
 type limitedStream struct {
 	l        *RateLimit
 	req      *agent.Request
@@ -298,7 +299,7 @@ func (s *limitedStream) take(c agent.Chunk, err error) bool {
 	return s.yield(c, err)
 }
 
-// leave settles what was reserved by what was used, and learns from a refusal.
+// leave settles the reservation with the actual usage, and learns from a refusal.
 func (s *limitedStream) leave() {
 	l := s.l
 	l.mu.Lock()

@@ -15,7 +15,7 @@ import (
 	"github.com/luthier-dev/luthier/agent/agenttest"
 )
 
-// sent notes at which second of the test each request reached it.
+// sent records at which second of the test each request reached it.
 type sent struct {
 	mu    sync.Mutex
 	began time.Time
@@ -77,7 +77,7 @@ func TestRateLimit(t *testing.T) {
 							fails = append(fails, fmt.Sprint(fail.Kind, " ", fail.RetryAfter.Round(time.Millisecond)))
 						}
 					})
-					synctest.Wait() // one after the other, so that the order is known
+					synctest.Wait() // one after the other, so that the order is fixed
 				}
 				wg.Wait()
 				if diff := cmp.Diff(tt.at, tt.to.at); diff != "" {
@@ -91,8 +91,8 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
-// TestRateLimitLearns holds requests back for as long as a refusal asks, those that wait already
-// among them.
+// TestRateLimitLearns: a refusal delays requests for as long as it asks, including those already
+// waiting.
 func TestRateLimitLearns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := sent{fail: map[int]*agent.ModelError{1: {Kind: agent.ErrRateLimit, RetryAfter: 7 * time.Second}, 3: {Kind: agent.ErrRateLimit}, 4: {Kind: agent.ErrRateLimit}}}
@@ -110,8 +110,8 @@ func TestRateLimitLearns(t *testing.T) {
 				time.Sleep(3 * time.Second)
 			}
 		}
-		// At 0 s: refused for 7 s. At 3 s: waits until 7 s. Then two refusals that name no time: 1
-		// s, 2 s.
+		// At 0 s: refused for 7 s. At 3 s: waits until 7 s. Then two refusals without a time: 1 s,
+		// 2 s.
 		want := []string{"7s 7s", "0s 0s", "0s 0s"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -122,8 +122,8 @@ func TestRateLimitLearns(t *testing.T) {
 	})
 }
 
-// TestRateLimitHonoursContext ends a wait with its context, refuses what could not be sent before
-// the deadline at once, and gives the place back.
+// TestRateLimitHonoursContext: a wait ends with its context and frees its place, and a request that
+// could not be sent before the deadline is refused at once.
 func TestRateLimitHonoursContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var to sent

@@ -7,8 +7,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// sessionKey names the conversation of a request, the same in every process: its SessionID, else
-// how it begins.
+// sessionKey identifies the conversation of a request, the same in every process: by its SessionID,
+// or else by how it begins.
 func sessionKey(req *agent.Request) uint64 {
 	if req.SessionID != "" {
 		return hash(fnvOffset, req.SessionID)
@@ -24,7 +24,7 @@ func sessionKey(req *agent.Request) uint64 {
 	return h
 }
 
-// clip bounds what is read of a text for a key.
+// clip limits how much of a text goes into a key.
 func clip(s string) string { return s[:min(len(s), 1024)] }
 
 const (
@@ -32,7 +32,7 @@ const (
 	fnvPrime  = 1099511628211
 )
 
-// hash is FNV-1a, which unlike maphash gives every process the same values.
+// hash is FNV-1a, which unlike maphash returns the same values in every process.
 func hash(h uint64, s string) uint64 {
 	for i := 0; i < len(s); i++ {
 		h = (h ^ uint64(s[i])) * fnvPrime
@@ -40,7 +40,7 @@ func hash(h uint64, s string) uint64 {
 	return h
 }
 
-// mix spreads the bits of a number (the finalizer of MurmurHash3), as rendezvous hashing needs it.
+// mix spreads the bits of a number (the finalizer of MurmurHash3), as rendezvous hashing needs.
 func mix(h uint64) uint64 {
 	h ^= h >> 33
 	h *= 0xff51afd7ed558ccd
@@ -74,7 +74,7 @@ func (b *broken) note(key uint64, member int, now time.Time, keep time.Duration)
 	b.notes[key] = brokenNote{member, now.Add(keep)}
 }
 
-// shrink forgets what is over, and an arbitrary quarter when nothing is.
+// shrink removes what has expired, or an arbitrary quarter if nothing has.
 func (b *broken) shrink(now time.Time) {
 	for k, n := range b.notes {
 		if !now.Before(n.until) {
@@ -89,7 +89,7 @@ func (b *broken) shrink(now time.Time) {
 	}
 }
 
-// find returns the member to leave for last in a conversation, -1 for none.
+// find returns the member to try last in a conversation, or -1 if there is none.
 func (b *broken) find(key uint64, now time.Time) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

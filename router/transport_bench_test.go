@@ -9,7 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// instant is the leanest possible model, so that a benchmark measures routers alone.
+// instant is the leanest possible model, so that a benchmark measures only the routers.
 type instant struct{ chunks []agent.Chunk }
 
 func (m *instant) Name() string { return "gpt-5" }
@@ -24,8 +24,8 @@ func (m *instant) Stream(context.Context, *agent.Request) iter.Seq2[agent.Chunk,
 	}
 }
 
-// BenchmarkTransport measures what each router adds to a call of a model that answers at once, in a
-// run's trace. The bars are 20 µs and 10 allocations.
+// BenchmarkTransport measures what each router adds to a call of a model that answers at once,
+// within a run's trace. The limits are 20 µs and 10 allocations.
 func BenchmarkTransport(b *testing.B) {
 	m := &instant{chunks: []agent.Chunk{agent.TextDelta{Text: "ok"}, agent.Usage{Input: 100, Output: 1}, agent.Finish{Reason: agent.FinishStop}}}
 	two := []Member{{Model: m}, {Model: m}}
@@ -71,7 +71,7 @@ func BenchmarkTransport(b *testing.B) {
 	}
 }
 
-// TestTransportAllocations holds every transport router to at most ten allocations a call beyond
+// TestTransportAllocations: every transport router makes at most ten allocations per call on top of
 // its member's.
 func TestTransportAllocations(t *testing.T) {
 	m := &instant{chunks: []agent.Chunk{agent.TextDelta{Text: "ok"}, agent.Usage{Input: 100, Output: 1}, agent.Finish{Reason: agent.FinishStop}}}
@@ -85,7 +85,7 @@ func TestTransportAllocations(t *testing.T) {
 	}
 	alone := count(m)
 	for name, newModel := range transports(t, func() agent.Model { return m }) {
-		if name == "hedge at once" || name == "hedge soon" || name == "nested" { // which send more than one request, or are several routers
+		if name == "hedge at once" || name == "hedge soon" || name == "nested" { // these send more than one request, or are several routers
 			continue
 		}
 		if n := count(newModel()) - alone; n > 10 {

@@ -11,12 +11,12 @@ import (
 	"github.com/luthier-dev/luthier/router"
 )
 
-// A run goes on when a provider is down, and its events tell what was tried and what that cost.
+// A run continues when a provider is down, and its events report what was tried and what that cost.
 func ExampleFallback() {
 	down := agenttest.Script(agenttest.Error(&agent.ModelError{Kind: agent.ErrOverloaded, Err: errors.New("come back later")})).Loop()
 	up := agenttest.Script(agenttest.Join(agenttest.Text("Done."), agenttest.Usage(agent.Usage{Input: 1000, Output: 10})))
 	m, err := router.NewFallback(router.FallbackConfig{Members: []router.Member{
-		{Model: down, Name: "claude-sonnet-4-5"}, // its price is known by its name
+		{Model: down, Name: "claude-sonnet-4-5"}, // its price is looked up by its name
 		{Model: up, Name: "own server", Price: &agent.Price{Input: 1_000_000, Output: 2_000_000}},
 	}})
 	if err != nil {
@@ -44,8 +44,7 @@ func ExampleFallback() {
 	// Done. 1020 <nil>
 }
 
-// The first request is slow to begin, so that a second one is sent and wins; the first is
-// cancelled.
+// The first request is slow to begin, so a second one is sent and wins; the first is cancelled.
 func ExampleHedge() {
 	answer := agenttest.Text("Here.")
 	m, err := router.NewHedge(router.HedgeConfig{
@@ -53,8 +52,8 @@ func ExampleHedge() {
 			{Model: agenttest.Script(agenttest.Hang()), Name: "east", Price: &agent.Price{}},
 			{Model: agenttest.Script(answer), Name: "west", Price: &agent.Price{}},
 		},
-		Delay:    10 * time.Millisecond, // left out, it is learned: the 95th percentile of the times until answers begin
-		MaxExtra: 1,                     // of requests may be doubled; left out, 5 %
+		Delay:    10 * time.Millisecond, // if left out, it is learned: the 95th percentile of the times until answers begin
+		MaxExtra: 1,                     // share of requests that may be doubled; if left out, 5 %
 	})
 	if err != nil {
 		panic(err)
@@ -68,7 +67,7 @@ func ExampleHedge() {
 	// Here. <nil>
 }
 
-// A conversation stays at one endpoint, whose prompt cache knows it.
+// A conversation stays with one endpoint, whose prompt cache holds it.
 func ExampleRoundRobin() {
 	endpoint := func(name string) router.Member {
 		return router.Member{Model: agenttest.Script(agenttest.Text(name)).Loop(), Name: name}
@@ -77,7 +76,7 @@ func ExampleRoundRobin() {
 	if err != nil {
 		panic(err)
 	}
-	for _, session := range []string{"one", "two", "one", "two", "", "", ""} { // without a session requests take turns
+	for _, session := range []string{"one", "two", "one", "two", "", "", ""} { // requests without a session take turns
 		resp, err := agent.Generate(context.Background(), m, &agent.Request{SessionID: session, Messages: []agent.Message{agent.UserText("hello")}})
 		if err != nil {
 			panic(err)
@@ -87,7 +86,8 @@ func ExampleRoundRobin() {
 	// Output: east north east north east north west
 }
 
-// A provider that is down is left alone for a while, and asked no more often than its plan allows.
+// A provider that is down is left alone for a while, and asked no more often than the breaker
+// allows.
 func ExampleBreaker() {
 	down := agenttest.Script(agenttest.Error(&agent.ModelError{Kind: agent.ErrServer, Err: errors.New("down")})).Loop()
 	limited, err := router.NewRateLimit(router.RateLimitConfig{Model: down, Requests: 50, Tokens: 40_000})

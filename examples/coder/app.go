@@ -16,8 +16,8 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding"
 )
 
-// app ties the agent to the terminal. Lines typed while the agent works are given to it at once
-// (steering), unless a question waits for an answer.
+// app connects the agent to the terminal. Lines typed while the agent works are passed to it at
+// once (steering), unless a question is waiting for an answer.
 type app struct {
 	ui      *ui
 	coder   *luthier.Coder
@@ -25,7 +25,7 @@ type app struct {
 	lines   <-chan string
 
 	mu     sync.Mutex
-	answer chan string // where the next line goes while a question waits
+	answer chan string // receives the next line while a question is waiting
 }
 
 // readLines reads the terminal in the background for the rest of the program.
@@ -66,7 +66,7 @@ const help = `/plan TASK  make a plan without changing anything    /go        ca
 /cost        what the session has used                 /quit      leave (so does ctrl-D)
 Lines typed while the agent works are given to it at once. ctrl-C stops it.`
 
-// command does what a line asks for and reports whether to leave.
+// command runs the command in a line and reports whether to leave.
 func (a *app) command(line string) (bool, error) {
 	name, rest, _ := strings.Cut(line, " ")
 	ctx := context.Background()
@@ -111,7 +111,7 @@ func (a *app) turn(text string) error {
 	return a.work(func(ctx context.Context) agent.Run { return a.coder.Run(ctx, a.session, agent.Text{Text: text}) })
 }
 
-// work drives a run while lines and ctrl-C reach it.
+// work runs the agent and passes lines and ctrl-C to it.
 func (a *app) work(start func(ctx context.Context) agent.Run) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -135,12 +135,12 @@ func (a *app) work(start func(ctx context.Context) agent.Run) error {
 	close(ended)
 	wg.Wait()
 	if errors.Is(err, context.Canceled) {
-		return nil // ctrl-C; the run said so
+		return nil // ctrl-C; the run has already reported it
 	}
 	return err
 }
 
-// deliver gives a line to the question that waits, else to the agent.
+// deliver passes a line to the question that is waiting, or else to the agent.
 func (a *app) deliver(line string) {
 	a.mu.Lock()
 	ch := a.answer
@@ -153,7 +153,7 @@ func (a *app) deliver(line string) {
 	}
 }
 
-// read asks for a line; "" when the run ends first.
+// read waits for a line and returns "" if the run ends first.
 func (a *app) read(ctx context.Context) string {
 	ch := make(chan string, 1)
 	a.mu.Lock()
@@ -167,7 +167,7 @@ func (a *app) read(ctx context.Context) string {
 	}
 }
 
-// ask is the permission question.
+// ask asks the person for permission.
 func (a *app) ask(ctx context.Context, req *agent.PermissionRequest, v agent.Verdict) agent.Answer {
 	folder := ""
 	if len(req.Effects.Writes) > 0 {
@@ -188,14 +188,14 @@ func (a *app) ask(ctx context.Context, req *agent.PermissionRequest, v agent.Ver
 	}
 }
 
-// question is the model's own question to the person.
+// question passes a question of the model to the person.
 func (a *app) question(ctx context.Context, q coding.Question) (string, error) {
 	a.ui.question(q)
 	return a.read(ctx), ctx.Err()
 }
 
-// preview remembers what a call is going to do, for its card: after the call the diff could not be
-// made any more.
+// preview records the diff that a call is going to make, for its card: after the call the diff
+// could no longer be computed.
 func (a *app) preview(next agent.Handler) agent.Handler {
 	return func(ctx context.Context, op *agent.Op) error {
 		if !op.IsModel() {
@@ -205,7 +205,7 @@ func (a *app) preview(next agent.Handler) agent.Handler {
 	}
 }
 
-// play shows a run.
+// play displays a run.
 func (a *app) play(r agent.Run) (*agent.Result, error) {
 	var res *agent.Result
 	for ev, err := range r {

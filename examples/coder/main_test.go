@@ -30,8 +30,8 @@ func offer(t *testing.T, m agent.Model) *httptest.Server {
 	return srv
 }
 
-// TestPlainOutput does one task with the output in a file: no escape codes, not even those a model
-// sends.
+// TestPlainOutput runs one task with the output in a file: it contains no escape codes, not even
+// those that a model sends.
 func TestPlainOutput(t *testing.T) {
 	srv := offer(t, agenttest.Script(
 		agenttest.Join(agenttest.Text("I write."), agenttest.Call("c1", "write", `{"path":"a.txt","content":"hi\n"}`)),

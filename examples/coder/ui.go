@@ -12,13 +12,13 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding"
 )
 
-// ui writes what happens: streamed text as it is, a card a tool call. Colours are used on a
+// ui displays events: streamed text as it is, and a card for each tool call. Colours are used on a
 // terminal only.
 type ui struct {
 	mu     sync.Mutex
 	w      io.Writer
 	colour bool
-	inText bool // streamed text has not ended its line
+	inText bool // the last line of streamed text is not ended yet
 	think  bool
 	cards  map[string]agent.CallDescription
 }
@@ -44,7 +44,7 @@ func (u *ui) paint(style, text string) string {
 	return style + text + reset
 }
 
-// plain removes what could drive the terminal from text that a model or a program wrote.
+// plain removes control sequences from text that a model or a program wrote.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || r >= 0x20 && r != 0x7f && (r < 0x80 || r > 0x9f) {
@@ -171,8 +171,8 @@ func (u *ui) stream(text string, thinking bool) {
 	fmt.Fprint(u.w, plain(text))
 }
 
-// card shows a call that ended: its title and time, its diff if it has one, else the first lines of
-// its result.
+// card shows a finished call: its title and time, and its diff if it has one, or else the first
+// lines of its result.
 func (u *ui) card(ev agent.CallDone) {
 	u.mu.Lock()
 	d := u.cards[ev.Call.ID]

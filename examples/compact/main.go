@@ -1,14 +1,15 @@
-// Command compact shows what a policy of compaction costs, and what it loses, on recorded runs of
+// Command compact shows what a compaction policy costs, and what it loses, on recorded runs of
 // agents.
 //
 //	go run ./examples/compact -budget 16000
 //	go run ./examples/compact [-policy luthier,mask-10] [-budget 50000] [-o out.html] [trajectory ...]
 //
-// A trajectory is a session log of this library, or a JSON document of messages as chat completions
-// have them. Without one, a small recorded run is taken. For each run and policy it prints the cost
-// as a share of the raw run's, what the next calls refer to and the prompt still holds, and the
-// hits of the prompt cache; package compaction/replay defines them. With -o it draws prompt, cost
-// and cache hits over the run: as a page, or as one picture when the name ends in .svg.
+// A trajectory is a session log of this library, or a JSON document of messages in the format of
+// chat completions. Without one, a small recorded run is used. For each run and policy it prints
+// the cost as a share of the raw run's, how much of what the next calls refer to is still in the
+// prompt, and the hits of the prompt cache; package compaction/replay defines them. With -o it
+// plots prompt, cost and cache hits over the run: as a page, or as one picture if the name ends in
+// .svg.
 package main
 
 import (
@@ -39,7 +40,7 @@ func main() {
 	}
 }
 
-// options are what the command line says.
+// options holds the command-line options.
 type options struct {
 	budget   int
 	policies []replay.Policy
@@ -48,7 +49,7 @@ type options struct {
 	files    []string
 }
 
-// config returns how runs are replayed.
+// config returns the configuration for replaying runs.
 func (o *options) config() replay.Config {
 	return replay.Config{Budget: o.budget, Prices: &o.prices}
 }
@@ -108,7 +109,7 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 	return nil
 }
 
-// read reads the runs of the files, or the recorded one when there are none.
+// read reads the runs in the files, or the recorded one if there are none.
 func read(files []string) ([]*replay.Run, error) {
 	if len(files) == 0 {
 		r, err := replay.Read("recorded", bytes.NewReader(recorded))

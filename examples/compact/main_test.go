@@ -16,7 +16,7 @@ import (
 	"github.com/luthier-dev/luthier/compaction/replay"
 )
 
-// out runs the command and returns what it printed.
+// out runs the command and returns its output.
 func out(t *testing.T, args ...string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -26,9 +26,8 @@ func out(t *testing.T, args ...string) string {
 	return b.String()
 }
 
-// TestRecorded replays the recorded run under a small budget: every policy stays below it, and the
-// one of this library costs less than the raw run and loses less than the one that drops the
-// oldest.
+// TestRecorded replays the recorded run under a small budget: every policy stays below it, and this
+// library's policy costs less than the raw run and loses less than the one that drops the oldest.
 func TestRecorded(t *testing.T) {
 	o, err := parse([]string{"-budget", "16000"})
 	if err != nil {
@@ -45,7 +44,7 @@ func TestRecorded(t *testing.T) {
 	by := map[string]replay.Score{}
 	for i, s := range rep.scores {
 		by[s.Policy] = s
-		if s.Policy != "raw" && s.Peak > 16000 && !strings.HasPrefix(s.Policy, "mask") { // masks stop at the last ten results
+		if s.Policy != "raw" && s.Peak > 16000 && !strings.HasPrefix(s.Policy, "mask") { // masks always keep the last ten results
 			t.Errorf("%s: a prompt of %d tokens", s.Policy, s.Peak)
 		}
 		if len(rep.results[i].Notes) > 0 {
@@ -113,8 +112,8 @@ func TestPrices(t *testing.T) {
 	}
 }
 
-// TestPicture draws a page of two runs and a picture of one, and finds in both a line for each
-// policy with a point for each step.
+// TestPicture draws a page of two runs and a picture of one: both have a line for each policy with
+// a point for each step.
 func TestPicture(t *testing.T) {
 	dir := t.TempDir()
 	page, picture := filepath.Join(dir, "out.html"), filepath.Join(dir, "out.svg")

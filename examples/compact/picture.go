@@ -9,7 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/compaction/replay"
 )
 
-// draw writes the picture to the file of -o.
+// draw writes the plot to the file given by -o.
 func draw(o *options, reports []report) error {
 	p := replay.Picture{Config: o.config(), Bold: "luthier"}
 	if strings.HasSuffix(o.out, ".svg") {

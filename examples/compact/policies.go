@@ -16,8 +16,8 @@ func policies() []replay.Policy {
 	return append(replay.Baselines(), replay.Policy{Name: "luthier", New: luthier})
 }
 
-// luthier is what package compaction does for an agent: results are shortened as they are recorded,
-// and the history is compacted when that pays or is needed.
+// luthier is the policy of package compaction in an agent: results are shortened as they are
+// recorded, and the history is compacted when that pays or is needed.
 func luthier(summariser agent.Model) (replay.Parts, error) {
 	c := compaction.New(compaction.Config{Model: summariser, Store: tools.NewMemStore()})
 	return replay.Parts{Compactor: c, Middleware: c.Record()}, nil
@@ -31,8 +31,8 @@ func policyNames() string {
 	return strings.Join(names, ",")
 }
 
-// choose returns the policies of a list of names, and the raw replay before them, which the others
-// are compared with. A name also stands for those that it begins, so that mask is enough for
+// choose returns the policies named in a list, preceded by the raw replay, with which the others
+// are compared. A name also selects all policies that begin with it, so that mask is enough for
 // mask-10.
 func choose(list string) ([]replay.Policy, error) {
 	all := policies()

@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "record testdata/session.jsonl anew, by running the agent")
 
-// TestRecord makes the recorded run that the command replays when it is given none: the agent's own
-// loop and tools over a small module with two faults; only the model is a script.
+// TestRecord makes the recorded run that the command replays by default: the agent's own loop and
+// tools over a small module with two faults. Only the model is scripted.
 func TestRecord(t *testing.T) {
 	if !*update {
 		t.Skip("records only with -update")
@@ -93,7 +93,7 @@ func writeParcel(t *testing.T, dir string) {
 	}
 }
 
-// turns is what the model says and calls.
+// turns returns the model's texts and calls.
 func turns() []agenttest.Turn {
 	n := 0
 	act := func(say, tool string, args map[string]any) agenttest.Turn {

@@ -11,5 +11,5 @@ var statsGo string
 //go:embed broken/stats_test.go.txt
 var statsTestGo string
 
-// files are the repository with the fault.
+// files holds the repository with the fault.
 var files = map[string]string{"go.mod": goMod, "stats.go": statsGo, "stats_test.go": statsTestGo}

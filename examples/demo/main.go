@@ -5,7 +5,7 @@
 //	go run ./examples/demo [-keep]
 //
 // The model is a recording: a server on the loopback interface replays the streams of an
-// OpenAI-compatible one. All else is real, and the same as in a host's own program: the HTTP
+// OpenAI-compatible one. Everything else is real, and the same as in a host's own program: the HTTP
 // backend, the loop, the tools, the edits, the sandbox.
 package main
 
@@ -64,7 +64,7 @@ func run(keep bool) error {
 	}
 	opts := luthier.Options{Model: model, Autonomy: agent.AutonomySandboxed, StateDir: filepath.Join(base, "state")}
 	coder, err := luthier.New(ctx, repo, opts)
-	if errors.Is(err, sandbox.ErrFloor) { // this machine offers no sandbox: say so, and go on without
+	if errors.Is(err, sandbox.ErrFloor) { // this machine offers no sandbox: say so, and continue without
 		fmt.Println("no sandbox here, programs run as plain processes:", err)
 		opts.NoSandbox, opts.Autonomy = true, agent.AutonomyEdit
 		opts.Ask = func(context.Context, *agent.PermissionRequest, agent.Verdict) agent.Answer {

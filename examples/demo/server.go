@@ -13,8 +13,8 @@ import (
 //go:embed recorded.jsonl
 var recorded string
 
-// serveRecording answers each request with the recorded stream that follows as many answers as the
-// request holds.
+// serveRecording answers each request with a recorded stream. The number of answers in the request
+// selects it.
 func serveRecording() (url string, stop func(), err error) {
 	var turns [][]json.RawMessage
 	for line := range strings.SplitSeq(strings.TrimSpace(recorded), "\n") {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestFixesTheBundledModule: the embedded model mends the module that comes with the program, one
+// TestFixesTheBundledModule: the embedded model repairs the module that comes with the program, one
 // line of one file changes, and afterwards the tests pass.
 func TestFixesTheBundledModule(t *testing.T) {
 	dir, err := bundled()

@@ -17,7 +17,7 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// display shows how a repair goes, for people or as JSON lines.
+// display shows the progress of a repair, for people or as JSON lines.
 type display struct {
 	w       io.Writer
 	json    bool
@@ -25,11 +25,12 @@ type display struct {
 	refused int // edits in a row that were refused
 }
 
-// shownRefusals is how many refused edits in a row are shown, one line each: there may be hundreds.
+// shownRefusals is the number of refused edits in a row that are shown, one line each: there may be
+// hundreds.
 const shownRefusals = 3
 
-// fold reports whether a step is one refused edit too many to show, and tells of those that were
-// not shown before others.
+// fold reports whether a step is one refused edit too many to show. Before any other step, it
+// prints how many refused edits were not shown.
 func (d *display) fold(refused bool) bool {
 	if refused {
 		d.refused++
@@ -67,7 +68,7 @@ func (d *display) printf(format string, args ...any) {
 	}
 }
 
-// emit prints an object where JSON is wanted.
+// emit prints an object if JSON is wanted.
 func (d *display) emit(kind string, fields map[string]any) {
 	if !d.json {
 		return
@@ -108,14 +109,14 @@ func (d *display) found(m *harness.Module, f *harness.Finding, took time.Duratio
 	d.emit("found", map[string]any{"package": m.Package, "failed": f.Failed, "tests": m.Tests, "generated": m.Generated, "candidates": len(f.Ranked)})
 }
 
-// step shows a decision of the model and what came of it.
+// step shows a decision of the model and its result.
 func (d *display) step(s harness.Step) {
 	what := d.paint(cyan, s.Tool)
 	var args struct {
 		Number, Line int
 		Text         string
 	}
-	_ = json.Unmarshal(s.Args, &args) // shown as far as they can be read
+	_ = json.Unmarshal(s.Args, &args) // the arguments that can be read are shown
 	result, _, _ := strings.Cut(s.Result, "\n")
 	switch s.Tool {
 	case "":
@@ -148,7 +149,7 @@ func (d *display) step(s harness.Step) {
 		"probability": s.Probability, "thought_s": s.Thought.Seconds(), "took_s": s.Took.Seconds()})
 }
 
-// learning shows how far the model is with getting to know the module, on a terminal.
+// learning shows, on a terminal, the progress of the model in learning the module.
 func (d *display) learning(done float64) {
 	if d.color {
 		d.fold(false)
@@ -156,7 +157,7 @@ func (d *display) learning(done float64) {
 	}
 }
 
-// learnt shows what was learnt.
+// learnt shows what was learned.
 func (d *display) learnt(l *adapt.Learnt) {
 	if d.color {
 		d.printf("\r\x1b[K")

@@ -10,7 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// Hundreds of refused edits are a few lines on the screen, and all of them in JSON.
+// TestRefusalsAreFolded: hundreds of refused edits take a few lines on the screen, and all of them
+// appear in JSON.
 func TestRefusalsAreFolded(t *testing.T) {
 	steps := make([]harness.Step, 0, 12)
 	for i := range 10 {

@@ -12,8 +12,8 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// heldOut are broken lines in modules that the model was not trained on, packages that are quickly
-// built and tested first.
+// heldOut lists broken lines in modules that the model was not trained on; packages that are quick
+// to build and test come first.
 //
 //go:embed heldout.jsonl
 var heldOut string
@@ -38,7 +38,7 @@ func evaluate(ctx context.Context, o options, show *display) (int, error) {
 	if cfg.Learner, err = learner(o); err != nil {
 		return statusBadInput, err
 	}
-	if cfg.Learner != nil { // so that the figures are the same wherever they are measured
+	if cfg.Learner != nil { // so that the figures are the same on every machine
 		cfg.Learner.Limit, cfg.Learner.Workers = 0, 1
 	}
 	for _, part := range []struct {
@@ -62,12 +62,12 @@ func evaluate(ctx context.Context, o options, show *display) (int, error) {
 		}
 	}
 	if ctx.Err() != nil {
-		return statusNotFixed, nil // the tables say so
+		return statusNotFixed, nil // the tables show the reason
 	}
 	return decode(ctx, o, show, model, sampler)
 }
 
-// facts returns what is to be measured: broken lines and real bugs.
+// facts returns the tasks to measure: broken lines and real bugs.
 func facts(o options) (broken, real []measure.Fact, err error) {
 	var tasks io.Reader = strings.NewReader(heldOut)
 	if o.tasks != "" {
@@ -98,7 +98,7 @@ func progress(p measure.Progress) {
 	fmt.Fprintln(os.Stderr, line)
 }
 
-// decode compares the model with itself without speculation, on requests that the measurement made.
+// decode compares the model with and without speculation, on requests that the measurement made.
 func decode(ctx context.Context, o options, show *display, model *moe.Model, sampler *measure.Sampler) (int, error) {
 	slow, err := loadPlain(o)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/luthier-dev/luthier/router/moe/embedded"
 )
 
-// learner makes models that know the module at hand of the one that the options name, nil where
-// that is not wanted.
+// learner makes models adapted to the module at hand from the model that the options name, or
+// returns nil if that is not wanted.
 func learner(o options) (*harness.Learner, error) {
 	if o.learn == 0 {
 		return nil, nil
@@ -29,15 +29,15 @@ func learner(o options) (*harness.Learner, error) {
 	return l, nil
 }
 
-// pupil is what learns a module when three edits did not help.
+// pupil is a model that learns a module after three edits did not help.
 type pupil struct {
 	options options
 	module  *harness.Module
 	show    *display
-	model   *moe.Model // that came of it
+	model   *moe.Model // the adapted model
 }
 
-// adapt is [harness.Config.Adapt]. Where nothing can be learnt the repair goes on as it was.
+// adapt implements [harness.Config.Adapt]. If nothing can be learned, the repair goes on unchanged.
 func (p *pupil) adapt(ctx context.Context, f *harness.Finding) agent.Model {
 	l, err := learner(p.options)
 	if err != nil {

@@ -6,10 +6,10 @@
 // edits a line, runs the tests again and goes on until they pass. Without a directory it repairs a
 // small module that comes with it. The tests run in a sandbox without a network, over a private
 // view of the module; the directory itself is changed once, by an edit with which all tests pass.
-// The model knows how to mend one line and nothing else.
+// The model knows only how to repair one line.
 //
 // The exit status is 0 if the tests pass now, 1 if no repair was found, and 2 if there is nothing
-// that could be repaired: no Go module, tests that do not compile, that pass, that hang.
+// to repair: no Go module, or tests that do not compile, that pass or that hang.
 package main
 
 import (
@@ -126,7 +126,7 @@ func fix(ctx context.Context, o options, show *display) (int, error) {
 	status := statusNotFixed
 	if res.Fixed != nil {
 		status = statusFixed
-		show.diff(res.Fixed) // first: should it be impossible to write, it can be made by hand
+		show.diff(res.Fixed) // print the diff first: if it cannot be written, the edit can be made by hand
 		if !o.keep {
 			if err := m.Write(ctx, res.Fixed); err != nil {
 				return statusNotFixed, err

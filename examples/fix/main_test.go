@@ -26,7 +26,7 @@ const (
 	test  = "package bad\n\nimport \"testing\"\n\nfunc TestTwo(t *testing.T) {\n\tif Two() != 2 {\n\t\tt.Fatal(\"not two\")\n\t}\n}\n"
 )
 
-// TestBadInput: each ends with a sentence and status 2, and the directory is as it was.
+// TestBadInput: each case ends with a sentence and status 2, and the directory is unchanged.
 func TestBadInput(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -64,7 +64,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// hopeless is a module with a bug that takes more than one line.
+// hopeless returns a module with a bug that takes more than one line.
 func hopeless() map[string]string {
 	return map[string]string{
 		"go.mod": strings.Replace(goMod, "go 1.21", "go 1.22", 1), "x.go": "package bad\n\nfunc Two(x int) (a, b int) {\n\ta = x + 1\n\tb = x * x * 3\n\treturn a, b\n}\n",
@@ -101,7 +101,7 @@ func readTree(t *testing.T, dir string) map[string]string {
 }
 
 // TestCannotFix: a bug that takes more than one line is not repaired, whatever the model does, and
-// the module stays as it was.
+// the module is unchanged.
 func TestCannotFix(t *testing.T) {
 	if testing.Short() {
 		t.Skip("asks the embedded model many times")
@@ -117,8 +117,8 @@ func TestCannotFix(t *testing.T) {
 	}
 }
 
-// TestLearns: where three edits did not help the model learns the module's other functions, and the
-// module stays as it was.
+// TestLearns: after three edits that do not help, the model learns the module's other functions,
+// and the module is unchanged.
 func TestLearns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains the embedded model")
@@ -130,7 +130,7 @@ func TestLearns(t *testing.T) {
 	dir := writeTree(t, files)
 	before := readTree(t, dir)
 	var out strings.Builder
-	for _, learn := range []time.Duration{3 * time.Second, time.Minute} { // a busy machine may not get to the first step in three seconds
+	for _, learn := range []time.Duration{3 * time.Second, time.Minute} { // a busy machine may not reach the first step within three seconds
 		out.Reset()
 		status, err := fix(context.Background(), options{dir: dir, scope: "package", edits: 2, timeout: 30 * time.Second, learn: learn}, &display{w: &out})
 		if status != statusNotFixed || err != nil {

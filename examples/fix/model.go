@@ -7,11 +7,11 @@ import (
 	"github.com/luthier-dev/luthier/router/moe/embedded"
 )
 
-// beamTokens is the size of the cache of keys and values: a beam keeps the ends of its paths there.
+// beamTokens is the size of the key-value cache: a beam keeps the ends of its paths there.
 const beamTokens = 16 << 10
 
-// beams is how a model is loaded that is not part of this program: nothing but decisions is left to
-// it.
+// beams returns the configuration for a model that is not part of this program. Everything except
+// decisions is constrained.
 func beams() moe.Config { return moe.Config{KVTokens: beamTokens, Constrain: moe.ConstrainExact} }
 
 // load loads the model that the options name.
@@ -28,7 +28,7 @@ func load(o options) (*moe.Model, error) {
 	return m, nil
 }
 
-// loadPlain loads the model that the options name without speculation.
+// loadPlain loads the model that the options name, without speculation.
 func loadPlain(o options) (*moe.Model, error) {
 	if o.model == "" {
 		return embedded.Load(moe.Config{NoSpeculation: true})

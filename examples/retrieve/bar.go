@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 )
 
-// bar shows progress on a terminal once something takes longer than a second.
+// bar shows progress on a terminal when something takes longer than a second.
 type bar struct {
 	w     *os.File
 	began time.Time

@@ -65,7 +65,7 @@ func search(ctx context.Context, text string, o *options) error {
 		return nil
 	case o.tokens > 0:
 		m, err := x.MapFor(ctx, retrieval.MapQuery{Tokens: o.tokens, Text: text})
-		bar.clear() // the first map tells how far it is, too
+		bar.clear() // building the first map reports progress, too
 		fmt.Print(m)
 		return err
 	}

@@ -1,15 +1,15 @@
-// Command route shows what routers do with the same tasks, and what each of them spends, without a
-// key or a network.
+// Command route compares what routers do with the same tasks, and what each of them spends, without
+// a key or a network.
 //
 //	go run ./examples/route
 //	go run ./examples/route -worth 4 -check-errs 0.1
 //	go run ./examples/route -table outcomes.jsonl
 //
 // The models are scripted: a table says which of them resolves which task and for how many dollars
-// (a line of JSON for each task, see testdata/outcomes.jsonl, which is made up). All else is real,
-// and the same as in a host's own program: each request goes through a router of package router,
-// which picks a model, checks its answer, asks another, and tells what each attempt cost. What
-// learns sees the first half of the tasks; all are measured on the second.
+// (a line of JSON for each task, see testdata/outcomes.jsonl, which is made up). Everything else is
+// real, and the same as in a host's own program: each request goes through a router of package
+// router, which picks a model, checks its answer, asks another, and reports what each attempt cost.
+// Routers that learn see the first half of the tasks; all are measured on the second.
 package main
 
 import (
@@ -81,13 +81,13 @@ func run(ctx context.Context, w io.Writer, o options) error {
 	return nil
 }
 
-// route is a router under the name it has in the table.
+// route is a router with its name in the table.
 type route struct {
 	name  string
 	model agent.Model
 }
 
-// ask puts one task to a router: a request like any other, with a trace of the attempts that it
+// ask sends one task to a router as an ordinary request, and traces the attempts that the router
 // makes.
 func (r route) ask(ctx context.Context, t task) (bill, error) {
 	var b bill

@@ -10,7 +10,7 @@ import (
 )
 
 // TestRoute compares the routers on the program's own table: the cascade that weighs another
-// attempt nets more than any model alone, and the way of one task is told to its end.
+// attempt nets more than any model alone, and the trace of one task is printed to its end.
 func TestRoute(t *testing.T) {
 	tab, err := readTable("")
 	if err != nil {

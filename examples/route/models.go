@@ -38,8 +38,8 @@ type outcome struct {
 	Cost     float64 `json:"cost"` // dollars of the whole attempt
 }
 
-// readTable reads a file of outcomes, or the one that comes with the program when the path is
-// empty. It leaves out tasks that not all models tried.
+// readTable reads a file of outcomes, or the one that comes with the program if the path is empty.
+// It leaves out tasks that not all models tried.
 func readTable(path string) (*table, error) {
 	data := madeUp
 	if path != "" {
@@ -80,7 +80,7 @@ const (
 )
 
 // members returns a scripted model for each column of the table. Each token costs a millionth of a
-// dollar, so that a model reports as many of them as its attempt cost.
+// dollar, so a model reports as many tokens as its attempt cost in millionths of a dollar.
 func (t *table) members() []router.Member {
 	var list []router.Member
 	for _, name := range t.names {
@@ -96,8 +96,8 @@ func (t *table) members() []router.Member {
 	return list
 }
 
-// check returns what tells a right answer from a wrong one, such as the tests of a task, and errs
-// in a share of cases.
+// check returns a check that distinguishes right answers from wrong ones, as the tests of a task
+// do, but errs in a share of cases.
 func (t *table) check(errs float64) router.VerifyFunc {
 	random := rand.New(rand.NewPCG(1, 1))
 	return func(_ context.Context, _ *agent.Request, resp *agent.Response) (router.Finding, error) {
@@ -112,7 +112,8 @@ func (t *table) check(errs float64) router.VerifyFunc {
 	}
 }
 
-// trials returns how each model did on each task, for a router that is told before it begins.
+// trials returns the results of each model on each task, for a router that knows them before it
+// begins.
 func (t *table) trials(tasks []task) [][]router.Trial {
 	var all [][]router.Trial
 	for _, one := range tasks {

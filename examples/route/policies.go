@@ -8,8 +8,8 @@ import (
 )
 
 // policies returns the routers that are compared: each model alone, a cascade that asks the cheap
-// ones first, a cascade that weighs another attempt against what an answer is worth, and one that
-// finds out which model to ask.
+// ones first, a cascade that weighs another attempt against the worth of an answer, and one that
+// learns which model to ask.
 func policies(ctx context.Context, t *table, past []task, o options) ([]route, error) {
 	var routes []route
 	members := t.members()
@@ -45,8 +45,8 @@ func policies(ctx context.Context, t *table, past []task, o options) ([]route, e
 	return append(routes, route{"cascade, the cheap first", inOrder}, route{"cascade, by odds and worth", weighed}, route{"auto, having learnt", auto}), nil
 }
 
-// learn lets a router try tasks and tells it how each went, as a host does when the tests of a task
-// have run.
+// learn lets a router try tasks and reports each outcome to it, as a host does when the tests of a
+// task have run.
 func learn(ctx context.Context, a *router.Auto, past []task) error {
 	for _, task := range past {
 		got, err := route{"auto", a}.ask(ctx, task)

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// asProgram makes the test binary behave as the program under test.
+// asProgram names the environment variable that makes the test binary behave as the program under
+// test.
 const asProgram = "LUTHIER_EXAMPLE_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -49,7 +50,7 @@ func TestProgram(t *testing.T) {
 		args   []string
 		status int
 		stdout string
-		stderr string // contained
+		stderr string // a text that it contains
 	}{
 		{"input and output", "hi", []string{"-dir", dir, "--", "cat"}, 0, "hi", ""},
 		{"status", "", []string{"-dir", dir, "--", "sh", "-c", "echo e >&2; exit 9"}, 9, "", "e\n"},

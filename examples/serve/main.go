@@ -1,10 +1,10 @@
-// Command serve offers a model file behind an OpenAI-compatible HTTP endpoint.
+// Command serve offers a model file through an OpenAI-compatible HTTP endpoint.
 //
 //	go run ./examples/serve -model model.gguf
 //	curl localhost:8080/v1/chat/completions -d '{"messages":[{"role":"user","content":"Hello."}]}'
 //
-// Any OpenAI client can talk to it: set its base URL to http://localhost:8080/v1. Interrupt it once
-// to let running answers end, twice to stop at once.
+// Any OpenAI client can use it: set its base URL to http://localhost:8080/v1. Interrupt it once to
+// let running answers end, twice to stop at once.
 package main
 
 import (
@@ -73,7 +73,7 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-// run serves until ctx ends. ready, if not nil, is told the address.
+// run serves until ctx ends. ready, if not nil, is called with the address.
 func run(ctx context.Context, o options, ready func(addr string)) error {
 	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	o.model.Logger = logger

@@ -17,8 +17,8 @@ import (
 	"github.com/luthier-dev/luthier/router/moe/embedded"
 )
 
-// TestServe starts the program on a small model, asks it with the official client and interrupts
-// it.
+// TestServe starts the program with a small model, sends a request with the official client, and
+// interrupts the program.
 func TestServe(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	path := filepath.Join(t.TempDir(), "m.gguf")

@@ -12,7 +12,7 @@ import (
 	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
-// appendText adds a text block, unless the API would refuse it for having no visible character.
+// appendText adds a text block, unless it has no visible character: the API refuses such blocks.
 func appendText(blocks []block, text string) []block {
 	if strings.IndexFunc(text, func(r rune) bool { return !unicode.IsSpace(r) }) < 0 {
 		return blocks
@@ -20,8 +20,9 @@ func appendText(blocks []block, text string) []block {
 	return append(blocks, block{kind: blockText, text: text})
 }
 
-// appendThinking adds signed or redacted thinking of this provider, or of one not known. The API
-// refuses the others, and unsigned thinking, which was cut short; the answer does not depend on it.
+// appendThinking adds signed or redacted thinking by this provider or by an unknown one. The API
+// refuses thinking by others, and unsigned thinking, which was cut short; the answer does not
+// depend on it.
 func (h *history) appendThinking(blocks []block, p agent.Thinking) []block {
 	switch {
 	case p.Provider != "" && p.Provider != h.thinker:
@@ -33,8 +34,8 @@ func (h *history) appendThinking(blocks []block, p agent.Thinking) []block {
 	return blocks
 }
 
-// appendOpaque adds one of the provider's own blocks as it is. A text block kept whole for its
-// citations stands for the plain text before it.
+// appendOpaque adds one of the provider's own blocks unchanged. A text block kept whole for its
+// citations replaces the plain text before it.
 func appendOpaque(blocks []block, p agent.Opaque) []block {
 	if p.Provider != provider || !wire.IsObject(p.Data) {
 		return blocks
@@ -49,12 +50,12 @@ func appendOpaque(blocks []block, p agent.Opaque) []block {
 	return append(blocks, block{kind: blockRaw, raw: p.Data})
 }
 
-// orphanText is a result whose call is not in the history, told as text.
+// orphanText renders a result whose call is not in the history as text.
 func orphanText(r agent.ToolResult) string {
 	return fmt.Sprintf("Result of an earlier tool call (%s):\n%s", r.CallID, r.Text())
 }
 
-// wireName keeps the characters that the API allows in ids and tool names.
+// wireName keeps only the characters that the API allows in ids and tool names.
 func wireName(s, empty string) string {
 	if s == "" {
 		return empty
@@ -73,12 +74,13 @@ func wireName(s, empty string) string {
 	}, s)
 }
 
-// image is a picture as the API takes it: by address, or by media type and content in base64.
+// image is an image in the API's form: a URL, or a media type and content in base64.
 type image struct {
 	url, mediaType, base64 string
 }
 
-// wireImage converts p, or says with [agent.ErrUnsupported] why the model cannot take it.
+// wireImage converts p, or returns an [agent.ErrUnsupported] with the reason why the model cannot
+// take it.
 func wireImage(p agent.Image) (*image, *agent.ModelError) {
 	if rest, ok := strings.CutPrefix(p.URL, "data:"); ok && len(p.Data) == 0 {
 		mediaType, data, ok := strings.Cut(rest, ";base64,")

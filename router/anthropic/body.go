@@ -21,8 +21,8 @@ type body struct {
 	marker string // the cache marker, or "" when caching is off
 }
 
-// encode returns the request body for req and, when the answer is to be a call of the output tool,
-// that tool's name.
+// encode returns the request body for req. If the answer is to be a call of the output tool, it
+// also returns that tool's name.
 func (m *Model) encode(req *agent.Request) (data []byte, outputTool string, err *agent.ModelError) {
 	h, err := newHistory(req.Messages, m.thinker)
 	if err != nil {
@@ -87,14 +87,14 @@ func (m *Model) marker() string {
 	return `,"cache_control":{"type":"ephemeral"}`
 }
 
-// key opens a field.
+// key begins a field.
 func (b *body) key(name string) {
 	b.buf = append(b.buf, ',')
 	b.buf = jsontree.AppendQuoted(b.buf, name)
 	b.buf = append(b.buf, ':')
 }
 
-// overridden reports whether the field is left to the extra ones.
+// overridden reports whether the field is set by the extra ones.
 func (b *body) overridden(name string) bool { _, ok := b.extra[name]; return ok }
 
 func (b *body) raw(name string, value []byte) {
@@ -165,7 +165,7 @@ func (b *body) reasoning(r reasoning, format json.RawMessage) {
 	b.buf = append(b.buf, '}')
 }
 
-// separator opens an array before its first element and separates the others.
+// separator returns the opening of an array for the first element and a comma for the others.
 func separator(i int) string {
 	if i == 0 {
 		return "["
@@ -173,7 +173,7 @@ func separator(i int) string {
 	return ","
 }
 
-// sizeHint guesses the length of the body, so that the buffer is allocated once.
+// sizeHint estimates the length of the body, so that the buffer is allocated once.
 func sizeHint(req *agent.Request) int {
 	n := 1024 + len(req.System)
 	for i := range req.Tools {

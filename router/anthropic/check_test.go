@@ -12,8 +12,8 @@ import (
 	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
-// checkRequest refuses a request body for what the API refuses with status 400, as far as its
-// documentation and error messages tell: https://platform.claude.com/docs/en/api/messages and
+// checkRequest rejects a request body for what the API rejects with status 400, according to its
+// documentation and error messages: https://platform.claude.com/docs/en/api/messages and
 // .../api/errors.
 func checkRequest(data []byte) error {
 	var req wireRequest

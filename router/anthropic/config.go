@@ -19,19 +19,19 @@ import (
 
 const provider = "anthropic"
 
-// Config says which model to use and how to reach it. Only Model is required.
+// Config selects the model and how to reach it. Only Model is required.
 type Config struct {
 	Model   string // such as "claude-sonnet-4-5"
 	APIKey  string // empty means the environment variable ANTHROPIC_API_KEY
-	BaseURL string // empty means ANTHROPIC_BASE_URL, else the provider's own address; a trailing "/v1" is ignored
+	BaseURL string // empty means ANTHROPIC_BASE_URL, else the provider's own URL; a trailing "/v1" is ignored
 
 	HTTPClient *http.Client // nil means http.DefaultClient; a client with a Timeout cuts long streams
 	Headers    http.Header  // added to every request, such as "Anthropic-Beta" or "Authorization"
 
-	MaxOutput int      // output tokens when the request names no limit; 0 means a default by model
+	MaxOutput int      // limit of output tokens if the request sets none; 0 means a default by model
 	Thinking  Thinking // how [agent.Request.Effort] is sent; empty chooses by model
-	// ThinkingDisplay is "summarized" or "omitted": whether thinking text is shown. Empty leaves it
-	// to the model: newer ones omit the text and send only its signature.
+	// ThinkingDisplay is "summarized" or "omitted": whether thinking text is shown. If empty, the
+	// model decides: newer ones omit the text and send only its signature.
 	ThinkingDisplay string
 
 	DisableCache bool          // send no prompt-cache markers
@@ -41,8 +41,8 @@ type Config struct {
 	// instead of with output_config.format, for models and servers that lack the latter. The call's
 	// arguments are streamed as text.
 	OutputByTool bool
-	// ServerTools are declarations of tools that run on the provider's side, sent as they are
-	// before the request's tools.
+	// ServerTools are declarations of tools that run on the provider's side. They are sent
+	// unchanged before the request's tools.
 	ServerTools []json.RawMessage
 	// Extra is merged into every request body; [agent.Request.Extra] wins over it.
 	Extra map[string]json.RawMessage
@@ -53,21 +53,21 @@ type Model struct {
 	cfg     Config
 	client  sdk.Client
 	family  family
-	thinker string // whose reasoning the server takes back, see agent.Thinking
+	thinker string // whose reasoning the server accepts back, see agent.Thinking
 	schemas schemaCache
 }
 
 var _ agent.Model = (*Model)(nil)
 
-// New returns a model, or an error that names the faulty field of cfg. It reads the environment and
-// sends nothing.
+// New returns a model, or an error that names the invalid field of cfg. It reads the environment
+// and sends nothing.
 func New(cfg Config) (*Model, error) {
 	if err := cfg.fill(); err != nil {
 		return nil, fmt.Errorf("anthropic: new model: %w", err)
 	}
 	opts := []option.RequestOption{
-		option.WithoutEnvironmentDefaults(), // the environment was read above, once
-		option.WithMaxRetries(0),            // the loop retries, and tells the host
+		option.WithoutEnvironmentDefaults(), // the environment was read once, above
+		option.WithMaxRetries(0),            // the loop retries, and reports it to the host
 		option.WithHeader("Accept", "text/event-stream"),
 		option.WithMiddleware(limitErrorBody),
 	}
@@ -91,8 +91,8 @@ func New(cfg Config) (*Model, error) {
 	return m, nil
 }
 
-// signer names who signs the model's reasoning. A signature of one of the provider's own models is
-// good wherever they are served; what other servers of this API hand out is theirs alone.
+// signer names who signs the model's reasoning. A signature by one of the provider's own models is
+// valid wherever they are served; signatures by other servers of this API are valid only there.
 func (m *Model) signer() string {
 	if u, err := url.Parse(m.cfg.BaseURL); err == nil && !m.family.claude && u.Host != "" {
 		return provider + "@" + u.Host
@@ -100,7 +100,7 @@ func (m *Model) signer() string {
 	return provider
 }
 
-// fill sets what the environment provides and checks every field.
+// fill sets the fields that come from the environment and checks every field.
 func (c *Config) fill() error {
 	if c.Model == "" {
 		return errors.New("Model is empty; name one, such as \"claude-sonnet-4-5\"")
@@ -149,7 +149,7 @@ func (c *Config) check() error {
 	return nil
 }
 
-// cleanBaseURL drops the version that the SDK adds itself, which half of all configurations carry.
+// cleanBaseURL drops the version, which the SDK adds itself but many configurations include.
 func cleanBaseURL(raw string) (string, error) {
 	u, err := url.Parse(raw)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {

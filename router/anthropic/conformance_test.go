@@ -9,7 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// newTestModel returns a model of a server on loopback whose connections end with the test.
+// newTestModel returns a model that uses a server on loopback; its connections end with the test.
 func newTestModel(t testing.TB, url string, edit ...func(*Config)) *Model {
 	t.Helper()
 	transport := &http.Transport{}

@@ -8,7 +8,7 @@ import (
 	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
-// event is the union of all stream events, as far as this package reads them.
+// event is the union of the fields of all stream events that this package reads.
 type event struct {
 	Type         string          `json:"type"`
 	Index        int             `json:"index"`
@@ -31,7 +31,7 @@ type delta struct {
 	StopReason  string          `json:"stop_reason"`
 }
 
-// usage holds the token counts of an event; those it leaves out stay as they were.
+// usage holds the token counts of an event; counts that it leaves out stay as they were.
 type usage struct {
 	Input      *int64 `json:"input_tokens"`
 	CacheRead  *int64 `json:"cache_read_input_tokens"`
@@ -42,21 +42,21 @@ type usage struct {
 	} `json:"output_tokens_details"`
 }
 
-// decoder turns events into chunks. Bad input gives an error, never a panic.
+// decoder turns events into chunks. Bad input returns an error and never panics.
 type decoder struct {
 	outputTool string // calls of this tool are the answer's text
 	thinker    string // signs the reasoning
 	out        []agent.Chunk
 	done       bool
 	open       map[int]*openBlock
-	calls      int // tool calls started, without the output tool
+	calls      int // tool calls started, not counting the output tool
 	answered   bool
 	stopReason string
 
 	input, cacheRead, cacheWrite, output, thinking int64
 }
 
-// event takes one event and leaves its chunks in out until the next call.
+// event handles one event and leaves its chunks in out until the next call.
 func (d *decoder) event(raw wire.Event) *agent.ModelError {
 	clear(d.out)
 	d.out = d.out[:0]
@@ -95,8 +95,8 @@ func (d *decoder) event(raw wire.Event) *agent.ModelError {
 	return nil
 }
 
-// known reports whether an event that does not fit [event] is one this package should understand.
-// What is not JSON counts as known.
+// known reports whether an event that does not fit [event] is one that this package should
+// understand. Anything that is not JSON counts as known.
 func known(data []byte) bool {
 	var kind struct{ Type any }
 	if json.Unmarshal(data, &kind) != nil {
@@ -115,8 +115,8 @@ func badEvent(raw wire.Event, err error) *agent.ModelError {
 
 func (d *decoder) emit(c agent.Chunk) { d.out = append(d.out, c) }
 
-// count merges token counts, which are totals so far. The API counts what came from or went to the
-// cache apart from input_tokens; the contract counts them in.
+// count merges token counts, which are running totals. The API does not include cached tokens in
+// input_tokens; the agent package's contract does.
 func (d *decoder) count(u *usage) {
 	if u == nil {
 		return
@@ -143,7 +143,7 @@ func (d *decoder) start(raw wire.Event, ev *event) *agent.ModelError {
 	if err != nil {
 		return badEvent(raw, err)
 	}
-	d.stop(ev.Index) // a server that forgot to end the block of that index
+	d.stop(ev.Index) // in case the server forgot to end the block with that index
 	if d.open == nil {
 		d.open = make(map[int]*openBlock)
 	}
@@ -221,7 +221,7 @@ func (d *decoder) arguments(b *openBlock, s string) {
 	b.hasArgs = true
 }
 
-// stop ends the block of that index, if one is open.
+// stop ends the block with that index, if one is open.
 func (d *decoder) stop(index int) {
 	b := d.open[index]
 	if b == nil {

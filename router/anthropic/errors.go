@@ -19,7 +19,7 @@ import (
 	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
-// refuse says why a request cannot be sent.
+// refuse returns the reason why a request cannot be sent.
 func refuse(kind agent.ErrorKind, format string, args ...any) *agent.ModelError {
 	return &agent.ModelError{Kind: kind, Provider: provider, Err: fmt.Errorf(format, args...)}
 }
@@ -34,7 +34,7 @@ type failure struct {
 	} `json:"error"`
 }
 
-// cause is a short description of an error that still leads to the original.
+// cause is a short description of an error that still unwraps to the original.
 type cause struct {
 	text string
 	err  error
@@ -43,7 +43,7 @@ type cause struct {
 func (c *cause) Error() string { return c.text }
 func (c *cause) Unwrap() error { return c.err }
 
-// sendError classifies what sending a request failed with.
+// sendError classifies an error of sending a request.
 func sendError(ctx context.Context, err error) *agent.ModelError {
 	api, ok := errors.AsType[*sdk.Error](err)
 	if !ok {
@@ -55,7 +55,7 @@ func sendError(ctx context.Context, err error) *agent.ModelError {
 	}
 	raw := api.RawJSON()
 	var f failure
-	_ = json.NewDecoder(strings.NewReader(raw)).Decode(&f) // proxies answer with pages, or add to the object
+	_ = json.NewDecoder(strings.NewReader(raw)).Decode(&f) // proxies answer with HTML pages, or add to the object
 	me.Kind = kindOf(f.Error.Type, f.Error.Message, api.StatusCode)
 	if me.RequestID == "" {
 		me.RequestID = f.RequestID
@@ -80,7 +80,7 @@ func streamError(data []byte) *agent.ModelError {
 		Err: fmt.Errorf("read stream: %s", text)}
 }
 
-// transportError classifies a failure without an answer of the API.
+// transportError classifies a failure without an answer from the API.
 func transportError(ctx context.Context, verb string, err error) *agent.ModelError {
 	me := &agent.ModelError{Kind: agent.ErrNetwork, Provider: provider, Err: fmt.Errorf("%s: %w", verb, err)}
 	timeout, isNet := errors.AsType[net.Error](err)
@@ -126,7 +126,8 @@ func kindOf(errType, message string, status int) agent.ErrorKind {
 	return statusKind(status)
 }
 
-// invalidKind tells apart what the API reports as an invalid request, which it does by text alone.
+// invalidKind classifies what the API reports as an invalid request, which is possible only by its
+// text.
 func invalidKind(message string) agent.ErrorKind {
 	text := strings.ToLower(message)
 	has := func(parts ...string) bool {
@@ -170,7 +171,7 @@ func statusKind(status int) agent.ErrorKind {
 
 const maxErrorText = 512
 
-// shorten makes a foreign answer fit one line.
+// shorten makes a server's error text fit on one line.
 func shorten(s string) string {
 	text := strings.Join(strings.Fields(s[:min(len(s), 4*maxErrorText)]), " ")
 	if len(text) > maxErrorText {
@@ -184,7 +185,7 @@ func shorten(s string) string {
 
 const maxErrorBody = 1 << 20
 
-// limitErrorBody keeps a server from filling memory with an error page.
+// limitErrorBody prevents a server from filling memory with an error page.
 func limitErrorBody(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	res, err := next(req)
 	if err != nil || res.StatusCode < 400 {

@@ -12,12 +12,12 @@ import (
 	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
-// history is a conversation in the shape the API takes: alternating turns that begin with a user,
-// each call answered in the turn after it.
+// history is a conversation in the API's form: alternating turns that begin with a user, each call
+// answered in the turn after it.
 type history struct {
 	turns   []turn
 	pending []pendingCall     // calls of the last assistant turn
-	used    map[string]bool   // call ids given out so far
+	used    map[string]bool   // call ids assigned so far
 	tools   []string          // names of the tools called, in order of first use
 	thinker string            // whose reasoning is sent
 	err     *agent.ModelError // the first part that cannot be sent
@@ -25,7 +25,7 @@ type history struct {
 
 type turn struct {
 	user    bool
-	results []block // tool results, which the API wants first
+	results []block // tool results, which must come first
 	rest    []block
 }
 
@@ -47,7 +47,7 @@ const (
 	blockRaw
 )
 
-// block is one content block. Which fields count depends on the kind.
+// block is one content block. Which fields are used depends on the kind.
 type block struct {
 	kind    blockKind
 	text    string // text, thinking, or redacted data
@@ -65,8 +65,8 @@ const (
 	startText    = "(The conversation so far was shortened.)"
 )
 
-// newHistory brings msgs into shape. What a message becomes depends on it and on those before it,
-// never on later ones, except for calls that have no result yet.
+// newHistory converts msgs. The form of a message depends on it and on those before it, never on
+// later ones, except for calls that have no result yet.
 func newHistory(msgs []agent.Message, thinker string) (*history, *agent.ModelError) {
 	h := &history{thinker: thinker, turns: make([]turn, 0, len(msgs)), used: make(map[string]bool)}
 	for i := range msgs {
@@ -84,7 +84,7 @@ func newHistory(msgs []agent.Message, thinker string) (*history, *agent.ModelErr
 	return h, nil
 }
 
-// turn returns the turn to add to, opening one when the speaker changes.
+// turn returns the turn to add to and starts a new one when the speaker changes.
 func (h *history) turn(user bool) *turn {
 	if n := len(h.turns); n > 0 && h.turns[n-1].user == user {
 		return &h.turns[n-1]
@@ -96,7 +96,7 @@ func (h *history) turn(user bool) *turn {
 	return &h.turns[len(h.turns)-1]
 }
 
-// settle answers the calls that nothing answered.
+// settle adds results for calls that have none.
 func (h *history) settle() {
 	for i := range h.pending {
 		if p := &h.pending[i]; !p.answered {
@@ -176,7 +176,7 @@ func (h *history) addUser(parts []agent.Part) {
 	t.rest = append(t.rest, rest...)
 }
 
-// answer marks the first open call of that id as answered.
+// answer marks the first open call with that id as answered.
 func (h *history) answer(id string) (wire string, ok bool) {
 	for i := range h.pending {
 		if p := &h.pending[i]; p.id == id && !p.answered {
@@ -227,7 +227,7 @@ func (h *history) appendImage(blocks []block, p agent.Image) []block {
 	return append(blocks, block{kind: blockImage, image: img})
 }
 
-// wireID returns an id that the API takes and that no other call of the request has.
+// wireID returns an id that the API accepts and that no other call of the request has.
 func (h *history) wireID(id string) string {
 	base := wireName(id, "call")
 	wire := base
@@ -238,8 +238,8 @@ func (h *history) wireID(id string) string {
 	return wire
 }
 
-// loopThinks reports whether the API accepts a thinking budget for this history: when calls are
-// under way, the first answer since the last word of the user must begin with thinking.
+// loopThinks reports whether the API accepts a thinking budget for this history: in the middle of a
+// tool loop, the first answer since the user's last message must begin with thinking.
 func (h *history) loopThinks() bool {
 	var first *turn
 	for i := len(h.turns) - 1; i >= 0; i-- {

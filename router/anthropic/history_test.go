@@ -27,8 +27,8 @@ func testModel(t testing.TB, edit ...func(*Config)) *Model {
 	return newTestModel(t, "http://127.0.0.1:1", edit...)
 }
 
-// randomStep returns the messages that one step of an agent adds, with the odd things that models
-// and hosts do.
+// randomStep returns the messages that one step of an agent adds, including the oddities of models
+// and hosts.
 func randomStep(r *rand.Rand, step int) []agent.Message {
 	texts := []string{"ok", " ", "", "spaces at the end \n", "\n\n", "a <b> & \"c\"\u2028"}
 	text := func() agent.Part { return agent.Text{Text: texts[r.IntN(len(texts))]} }
@@ -56,8 +56,8 @@ func randomStep(r *rand.Rand, step int) []agent.Message {
 	return msgs
 }
 
-// TestPrefix checks that, cache markers aside, every request of a conversation begins with the
-// bytes of the one before.
+// TestPrefix: apart from cache markers, every request of a conversation begins with the bytes of
+// the one before.
 func TestPrefix(t *testing.T) {
 	m := testModel(t)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -79,8 +79,8 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
-// TestMarkersMeet checks that what stands before the last marker of one request stands before the
-// last but one of the next: that is what makes the cache hit exactly.
+// TestMarkersMeet: what precedes the last marker of one request precedes the second-to-last marker
+// of the next. This makes the cache hit exactly.
 func TestMarkersMeet(t *testing.T) {
 	m := testModel(t)
 	req := &agent.Request{Tools: []agent.ToolSpec{{Name: "look"}}, System: "s", Messages: []agent.Message{agent.UserText("begin")}}

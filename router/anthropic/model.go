@@ -13,8 +13,8 @@ import (
 	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
-// maxEvent bounds one event of the stream, and so memory: the API's own limit on a whole response
-// is far below it.
+// maxEvent limits the size of one event of the stream, and so memory: the API's own limit on a
+// whole response is far below it.
 const maxEvent = 256 << 20
 
 // Stream sends req and yields the response as it arrives. Every error is an [*agent.ModelError].
@@ -76,7 +76,7 @@ func read(ctx context.Context, src io.Reader, outputTool, thinker string, yield 
 			return transportError(ctx, "read stream", err)
 		}
 		if err := d.event(ev); err != nil {
-			if ev.Partial { // cut in the middle: what it lacks is the rest, not the sense
+			if ev.Partial { // the event was cut off: it is incomplete rather than invalid
 				return &agent.ModelError{Kind: agent.ErrIncomplete, Provider: provider, Err: errTruncated}
 			}
 			return err
@@ -94,7 +94,7 @@ func read(ctx context.Context, src io.Reader, outputTool, thinker string, yield 
 
 var errTruncated = errors.New("read stream: it ended before message_stop; send the request again")
 
-// Capabilities says what the backend can do; what a particular model lacks, the API refuses.
+// Capabilities returns what the backend can do. What a particular model lacks, the API refuses.
 func (m *Model) Capabilities() agent.Capabilities {
 	c := agent.AllCapabilities()
 	c.Notes = []string{

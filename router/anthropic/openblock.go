@@ -9,7 +9,7 @@ import (
 // openBlock is a content block while its deltas arrive.
 type openBlock struct {
 	kind  string
-	raw   json.RawMessage // as it started
+	raw   json.RawMessage // as it was at the start
 	start blockStart
 
 	index     int  // of a call
@@ -18,7 +18,7 @@ type openBlock struct {
 	signature string
 	text      []byte
 	citations []json.RawMessage
-	deltas    []json.RawMessage // of a block this package does not know
+	deltas    []json.RawMessage // of a block whose kind this package does not know
 }
 
 // blockStart holds the fields of the blocks this package knows.
@@ -45,7 +45,7 @@ func newOpenBlock(raw json.RawMessage) (*openBlock, error) {
 	}
 	b := &openBlock{kind: kind.Type, raw: raw}
 	if b.opaque() {
-		return b, nil // its fields may mean anything
+		return b, nil // its fields may have any meaning
 	}
 	return b, json.Unmarshal(raw, &b.start)
 }
@@ -59,7 +59,7 @@ func (b *openBlock) opaque() bool {
 	return true
 }
 
-// data returns the whole block for replay: as it came if nothing was added to it.
+// data returns the whole block for replay, unchanged if nothing was added to it.
 func (b *openBlock) data() json.RawMessage {
 	if len(b.deltas) == 0 && len(b.citations) == 0 {
 		return b.raw
@@ -83,8 +83,8 @@ func (b *openBlock) data() json.RawMessage {
 	return data
 }
 
-// merge adds unknown deltas to a block the way the known ones work: texts grow, other values are
-// replaced, and pieces of input are JSON only once complete.
+// merge applies unknown deltas to a block the way the known ones work: texts are appended to, other
+// values are replaced, and pieces of input are JSON only once complete.
 type merge struct {
 	fields map[string]json.RawMessage
 	texts  map[string][]byte
@@ -116,7 +116,7 @@ func (m *merge) grow(key, more string) {
 	text, growing := m.texts[key]
 	if !growing {
 		var have string
-		_ = json.Unmarshal(m.fields[key], &have) // anything but a text is replaced
+		_ = json.Unmarshal(m.fields[key], &have) // anything except a text is replaced
 		text = []byte(have)
 	}
 	m.texts[key] = append(text, more...)

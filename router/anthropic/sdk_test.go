@@ -12,8 +12,9 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
 )
 
-// The tests of this file pin the traits of the SDK for which this package writes its own bodies and
-// reads its own streams. When one fails after an update, the reason it stands for is gone.
+// The tests in this file document the properties of the SDK because of which this package writes
+// its own bodies and reads its own streams. If one fails after an update, its reason no longer
+// holds.
 
 func TestSDKReencodesRawJSON(t *testing.T) {
 	const raw = `{"type":  "vendor_block", "text":"<b>"}`

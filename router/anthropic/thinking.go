@@ -12,7 +12,7 @@ type Thinking string
 
 // The forms of thinking.
 const (
-	ThinkingAuto     Thinking = ""         // by model name: adaptive from Claude 4.6 on, a budget before
+	ThinkingAuto     Thinking = ""         // by model name: adaptive from Claude 4.6 on, a budget before that
 	ThinkingAdaptive Thinking = "adaptive" // the model decides how much, steered by output_config.effort
 	ThinkingBudget   Thinking = "budget"   // a number of tokens
 	ThinkingOff      Thinking = "off"      // effort is ignored
@@ -22,7 +22,7 @@ func (t Thinking) valid() bool {
 	return t == ThinkingAuto || t == ThinkingAdaptive || t == ThinkingBudget || t == ThinkingOff
 }
 
-// family is what a model's name tells about the parameters it takes.
+// family holds what a model's name says about the parameters it accepts.
 type family struct {
 	major, minor int  // version, 0.0 when the name has none
 	claude       bool // one of the provider's own models
@@ -61,7 +61,7 @@ func (f family) atLeast(major, minor int) bool {
 	return f.major > major || f.major == major && f.minor >= minor
 }
 
-// form returns the form of thinking that the model takes.
+// form returns the form of thinking that the model accepts.
 func (f family) form() Thinking {
 	switch {
 	case f.always || f.atLeast(4, 6):
@@ -75,8 +75,8 @@ func (f family) form() Thinking {
 // noSampling reports whether the model refuses a temperature.
 func (f family) noSampling() bool { return f.always || f.atLeast(4, 7) }
 
-// maxOutput is the limit sent when nobody names one: high enough for a file, within what the model
-// allows.
+// maxOutput returns the limit that is sent if none is set: high enough for a file, within what the
+// model allows.
 func (f family) maxOutput() int {
 	switch {
 	case f.always || f.atLeast(4, 0):
@@ -87,7 +87,7 @@ func (f family) maxOutput() int {
 	return 8192
 }
 
-// reasoning is how one request asks the model to think.
+// reasoning holds the thinking parameters of one request.
 type reasoning struct {
 	kind    string // the thinking type: "", "adaptive", "enabled" or "disabled"
 	budget  int    // with "enabled"
@@ -97,10 +97,10 @@ type reasoning struct {
 
 func (r reasoning) on() bool { return r.kind == "adaptive" || r.kind == "enabled" }
 
-const minBudget = 1024 // the least budget the API takes
+const minBudget = 1024 // the smallest budget the API accepts
 
-// reasoningFor maps an effort. A forced tool call excludes thinking, and so does, with a budget, a
-// tool loop that began without it: the API refuses both.
+// reasoningFor maps an effort to parameters. A forced tool call excludes thinking, and so does,
+// with a budget, a tool loop that began without thinking: the API refuses both.
 func (m *Model) reasoningFor(req *agent.Request, h *history, maxOutput int, forced bool) reasoning {
 	form := m.cfg.Thinking
 	if form == ThinkingAuto {
@@ -136,8 +136,8 @@ func (m *Model) adaptive(effort agent.Effort, forced bool) reasoning {
 	return r
 }
 
-// budgetFor returns the tokens for an effort, leaving a quarter of the output to the answer; 0
-// means no thinking.
+// budgetFor returns the thinking budget for an effort and leaves a quarter of the output to the
+// answer; 0 means no thinking.
 func budgetFor(effort agent.Effort, maxOutput int) int {
 	budget := 0
 	switch effort {

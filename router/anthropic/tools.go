@@ -9,7 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/toolschema"
 )
 
-// toolset is what one request declares.
+// toolset holds the tool declarations of one request.
 type toolset struct {
 	tools  []declaration
 	choice string          // the tool_choice type, "" for the API's default
@@ -23,7 +23,7 @@ type declaration struct {
 	schema            json.RawMessage
 }
 
-// forced reports whether the choice leaves the model no way to answer in text.
+// forced reports whether the choice rules out an answer in text.
 func (t *toolset) forced() bool { return t.choice == "any" || t.choice == "tool" }
 
 // tools returns the declarations and the tool choice for req.
@@ -75,7 +75,7 @@ func (t *toolset) choose(c agent.ToolChoice) *agent.ModelError {
 	return nil
 }
 
-// structured adds the wanted output schema, either as a format or as a tool that must be called.
+// structured adds the requested output schema, either as a format or as a tool that must be called.
 func (m *Model) structured(t *toolset, out *agent.OutputSchema) *agent.ModelError {
 	if out == nil {
 		return nil
@@ -97,7 +97,7 @@ func (m *Model) structured(t *toolset, out *agent.OutputSchema) *agent.ModelErro
 	callable := len(t.tools) > 0 && t.choice != "none"
 	t.tools = append(t.tools, declaration{t.output, "Gives the final answer. Call it exactly once, when the answer is ready.", schema})
 	switch {
-	case t.choice == "tool": // the named call comes first; the answer is asked for in a later request
+	case t.choice == "tool": // the named call comes first; the answer is requested later
 	case callable:
 		t.choice = "any"
 	default:
@@ -106,8 +106,8 @@ func (m *Model) structured(t *toolset, out *agent.OutputSchema) *agent.ModelErro
 	return nil
 }
 
-// declareUsed declares the tools that the history calls. The API refuses calls of tools it was not
-// told about, also when, as in a request for a summary, none may be called.
+// declareUsed declares the tools that the history calls. The API refuses calls of tools that are
+// not declared, even if none may be called, as in a request for a summary.
 func (t *toolset) declareUsed(names []string) {
 	for _, name := range names {
 		t.tools = append(t.tools, declaration{name, "", json.RawMessage(`{"type":"object"}`)})
@@ -152,14 +152,13 @@ func (b *body) tool(d *declaration, mark bool) {
 	b.buf = append(b.buf, '}')
 }
 
-// schemaCache keeps schemas in the form the API takes: the same tools come with every request of a
-// session.
+// schemaCache caches schemas in the API's form: every request of a session has the same tools.
 type schemaCache struct {
 	mu   sync.Mutex
 	seen map[string]json.RawMessage
 }
 
-const maxSchemas = 1024 // more than any session has; then the cache starts over
+const maxSchemas = 1024 // more than any session has; beyond it the cache is cleared
 
 func (c *schemaCache) get(schema json.RawMessage) (json.RawMessage, error) {
 	c.mu.Lock()

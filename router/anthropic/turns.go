@@ -3,8 +3,8 @@ package anthropic
 import "strconv"
 
 // messages writes the turns. The last block of each of the last two user turns carries a cache
-// marker: the end of the last is where the next request finds this one, the end of the one before
-// is where this request finds the last.
+// marker. The next request finds this one's prefix at the end of the last turn, and this request
+// finds the previous one's at the end of the turn before.
 func (b *body) messages(turns []turn) {
 	marked := markedTurns(turns)
 	b.key("messages")
@@ -34,7 +34,7 @@ func (b *body) messages(turns []turn) {
 	b.buf = append(b.buf, ']')
 }
 
-// markedTurns returns the indices of the last two user turns, -1 for one that is not there.
+// markedTurns returns the indices of the last two user turns, -1 for one that does not exist.
 func markedTurns(turns []turn) [2]int {
 	marked, n := [2]int{-1, -1}, 0
 	for i := len(turns) - 1; i >= 0 && n < len(marked); i-- {

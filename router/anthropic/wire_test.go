@@ -84,7 +84,7 @@ func (w *fakeWire) thinking(ev agenttest.WireThinking) string {
 	return out
 }
 
-// ensure opens a block of that kind unless it is open.
+// ensure opens a block of that kind unless one is open.
 func (w *fakeWire) ensure(kind, block string) string {
 	if w.open == kind {
 		return ""

@@ -38,7 +38,8 @@ func anthropicClient(t testing.TB, url string) llms.Model {
 	return llm
 }
 
-// The scenarios left out below are limits of langchaingo's clients that Capabilities cannot say.
+// The scenarios left out below are limits of langchaingo's clients that Capabilities cannot
+// express.
 var (
 	noPieces = []agenttest.ConformanceOption{
 		agenttest.Skip("cancel", "it waits for a first piece, and there are no pieces"),
@@ -81,7 +82,7 @@ func TestConformanceAnthropic(t *testing.T) {
 	agenttest.Conformance(t, func() agent.Model { return Model(llm) }, slices.Concat(noPieces, anthropicLimits)...)
 }
 
-// TestConformanceAnthropicStreaming does not look for goroutines: see
+// TestConformanceAnthropicStreaming does not check for leaked goroutines: see
 // TestFaultAnthropicLeavesGoroutine.
 func TestConformanceAnthropicStreaming(t *testing.T) {
 	tier.Normal(t)

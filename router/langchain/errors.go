@@ -21,13 +21,13 @@ func (m *model) fail(kind agent.ErrorKind, err error) *agent.ModelError {
 	return &agent.ModelError{Kind: kind, Provider: cmp.Or(m.traits.provider, "langchain"), Err: err}
 }
 
-// failed classifies an error of a call: by the context, by type where there is one, and else by its
-// text.
+// failed classifies an error of a call: by the context, by its type if it is typed, and otherwise
+// by its text.
 func (m *model) failed(ctx context.Context, err error) *agent.ModelError {
 	if ctx.Err() != nil {
 		return m.fail(agent.ErrCanceled, fmt.Errorf("generate content: %w", context.Cause(ctx)))
 	}
-	if me, ok := errors.AsType[*agent.ModelError](err); ok { // a model of this library, there and back
+	if me, ok := errors.AsType[*agent.ModelError](err); ok { // a model of this library, wrapped by LLM
 		return me
 	}
 	me := m.fail(agent.ErrUnknown, fmt.Errorf("generate content: %w", err))
@@ -98,7 +98,7 @@ func statusKind(status int) agent.ErrorKind {
 	return ""
 }
 
-// textKinds are the words by which an error is known, the more telling ones first.
+// textKinds maps texts in an error to its kind, the more specific ones first.
 var textKinds = []struct {
 	kind  agent.ErrorKind
 	words []string

@@ -15,8 +15,9 @@ import (
 	"github.com/tmc/langchaingo/llms"
 )
 
-// The tests of this file pin the faults of langchaingo that this package works around, by its real
-// clients and a server on loopback. When one fails after an update, its workaround may go.
+// The tests in this file document the bugs of langchaingo that this package works around, with its
+// real clients and a server on loopback. If one fails after an update, its workaround may be
+// removed.
 
 // server answers every request with reply and keeps the last body.
 type server struct {
@@ -114,7 +115,7 @@ func TestFaultOpenAICanceledStreamIsSuccess(t *testing.T) {
 	defer srv.Close()
 	defer close(release)
 	succeeded := 0
-	for range 20 { // its reader may also see the broken connection first, which is an error
+	for range 20 { // the reader may see the broken connection first, which is an error
 		ctx, cancel := context.WithCancel(t.Context())
 		_, err := openaiClient(t, srv.URL).GenerateContent(ctx, []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "x")},
 			llms.WithStreamingFunc(func(context.Context, []byte) error { cancel(); return nil }))

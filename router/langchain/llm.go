@@ -13,8 +13,8 @@ import (
 // LLMOption changes how [LLM] uses a model.
 type LLMOption func(*llm)
 
-// EditRequest lets edit change every request before it is sent, to set what langchaingo has no
-// option for, such as Effort, Output or SessionID.
+// EditRequest lets edit change every request before it is sent, to set fields that langchaingo has
+// no option for, such as Effort, Output or SessionID.
 func EditRequest(edit func(*agent.Request)) LLMOption { return func(l *llm) { l.edit = edit } }
 
 // llm is a model of this library behind langchaingo's interface.
@@ -69,7 +69,7 @@ func (l *llm) GenerateContent(ctx context.Context, messages []llms.MessageConten
 	return &llms.ContentResponse{Choices: []*llms.ContentChoice{choice(res)}}, nil
 }
 
-// tee passes a stream on and shows it to the call's streaming functions, whose error ends it.
+// tee passes a stream on and also calls the call's streaming functions, whose error ends it.
 func tee(ctx context.Context, in agentStream, opts *llms.CallOptions) agentStream {
 	return func(yield func(agent.Chunk, error) bool) {
 		for c, err := range in {
@@ -104,7 +104,7 @@ func show(ctx context.Context, c agent.Chunk, opts *llms.CallOptions) error {
 	return nil
 }
 
-// choice returns an answer as langchaingo's.
+// choice converts an answer to langchaingo's form.
 func choice(res *agent.Response) *llms.ContentChoice {
 	c := &llms.ContentChoice{Content: res.Message.Text(), StopReason: string(res.Finish)}
 	info := map[string]any{
@@ -137,7 +137,8 @@ func choice(res *agent.Response) *llms.ContentChoice {
 	return c
 }
 
-// wrap gives an error the code by which langchaingo's helpers, such as IsRateLimitError, know it.
+// wrap adds the code to an error by which langchaingo's helpers, such as IsRateLimitError,
+// recognise it.
 func wrap(err error) error {
 	me := agent.AsModelError(err)
 	return llms.NewError(errorCode(me.Kind), "luthier", me.Error()).WithCause(err)

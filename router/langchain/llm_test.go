@@ -16,7 +16,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// fixed is a model that keeps what it is asked and answers with the same chunks.
+// fixed is a model that records its request and always answers with the same chunks.
 type fixed struct {
 	req    *agent.Request
 	chunks []agent.Chunk
@@ -37,8 +37,8 @@ func (f *fixed) Stream(_ context.Context, req *agent.Request) iter.Seq2[agent.Ch
 	}
 }
 
-// TestRoundTrip takes a model through langchaingo's interface and back: what langchaingo can hold
-// comes back the same.
+// TestRoundTrip: a model wrapped in langchaingo's interface and back returns the same, where
+// langchaingo can hold it.
 func TestRoundTrip(t *testing.T) {
 	usage := agent.Usage{Input: 5000, CachedInput: 4096, CacheWrite: 512, Output: 90, Reasoning: 40}
 	tests := map[string][]agent.Chunk{
@@ -57,7 +57,7 @@ func TestRoundTrip(t *testing.T) {
 	for name, chunks := range tests {
 		for _, streaming := range []bool{true, false} {
 			if name == "signed" && streaming {
-				continue // a signature is told after the text, too late for the part it signs
+				continue // the signature is sent after the text, too late for the part it signs
 			}
 			req := &agent.Request{Messages: []agent.Message{agent.UserText("x")}}
 			want, err := agent.Generate(t.Context(), &fixed{chunks: chunks}, req)
@@ -76,8 +76,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestRoundTripRequest checks that a request comes back as it was, but for what langchaingo has no
-// room for.
+// TestRoundTripRequest: a request comes back unchanged, except for what langchaingo cannot hold.
 func TestRoundTripRequest(t *testing.T) {
 	temperature, seed := 0.5, int64(7)
 	req := &agent.Request{

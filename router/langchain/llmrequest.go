@@ -13,7 +13,7 @@ import (
 
 type agentStream = iter.Seq2[agent.Chunk, error]
 
-// agentRequest returns langchaingo's messages and options as a request.
+// agentRequest converts langchaingo's messages and options to a request.
 func agentRequest(messages []llms.MessageContent, opts *llms.CallOptions) (*agent.Request, error) {
 	if n := max(opts.N, opts.CandidateCount); n > 1 {
 		return nil, fmt.Errorf("%d candidates are asked for, but the model gives one answer; call it %d times", n, n)
@@ -80,8 +80,9 @@ func addMessage(req *agent.Request, m llms.MessageContent) error {
 	return nil
 }
 
-// join adds a message, to the one before where that is of the same role: one answer or one batch of
-// results may come in several messages, since langchaingo's clients want one part each.
+// join adds a message. If it has the same role as the one before, the two are merged: one answer or
+// one batch of results may come in several messages, since langchaingo's clients want one part
+// each.
 func join(req *agent.Request, msg agent.Message) {
 	if n := len(req.Messages); n > 0 && req.Messages[n-1].Role == msg.Role && msg.Role != agent.RoleUser {
 		req.Messages[n-1].Parts = append(req.Messages[n-1].Parts, msg.Parts...)
@@ -120,7 +121,7 @@ func agentPart(req *agent.Request, p llms.ContentPart) (agent.Part, error) {
 	return nil, fmt.Errorf("a part of type %T is not known", p)
 }
 
-// lastCall returns the id of the latest call of that function.
+// lastCall returns the id of the latest call of the function with that name.
 func lastCall(req *agent.Request, name string) string {
 	for i := len(req.Messages) - 1; i >= 0; i-- {
 		calls := req.Messages[i].Calls()
@@ -160,7 +161,7 @@ func setTools(req *agent.Request, opts *llms.CallOptions) error {
 	return err
 }
 
-// toolChoice reads the forms that langchaingo's clients take.
+// toolChoice reads the forms that langchaingo's clients accept.
 func toolChoice(opts *llms.CallOptions) (agent.ToolChoice, error) {
 	named := func(f *llms.FunctionReference) (agent.ToolChoice, error) {
 		if f == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// model is a langchaingo model behind the contract.
+// model adapts a langchaingo model to agent.Model.
 type model struct {
 	llm         llms.Model
 	traits      traits
@@ -20,8 +20,8 @@ type model struct {
 	edits       []func(*agent.Capabilities)
 }
 
-// Model returns llm as an [agent.Model]. What langchaingo cannot do is declared by its Capabilities
-// method, see [agent.CapabilitiesOf]. It is safe for concurrent use if llm is.
+// Model returns llm as an [agent.Model]. Its Capabilities method declares what langchaingo cannot
+// do, see [agent.CapabilitiesOf]. It is safe for concurrent use if llm is.
 func Model(llm llms.Model, opts ...Option) agent.Model {
 	m := &model{llm: llm, traits: traitsOf(llm)}
 	for _, o := range opts {
@@ -52,8 +52,8 @@ func (m *model) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 	}
 }
 
-// run makes the call in a goroutine of its own and hands its chunks over, because some clients call
-// back from a goroutine that is not the caller's. It returns when the call has ended.
+// run makes the call in its own goroutine and passes its chunks on, because some clients call back
+// from a goroutine that is not the caller's. It returns when the call has ended.
 func (m *model) run(ctx context.Context, req *agent.Request, messages []llms.MessageContent, options []llms.CallOption, yield func(agent.Chunk, error) bool) {
 	callCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -85,7 +85,7 @@ func (m *model) run(ctx context.Context, req *agent.Request, messages []llms.Mes
 		return
 	}
 	switch {
-	case ctx.Err() != nil: // a cancelled stream may come back as a success
+	case ctx.Err() != nil: // a cancelled stream may be reported as a success
 		yield(nil, m.failed(ctx, ctx.Err()))
 	case err != nil:
 		yield(nil, m.failed(ctx, err))
@@ -94,16 +94,16 @@ func (m *model) run(ctx context.Context, req *agent.Request, messages []llms.Mes
 	}
 }
 
-// streaming passes on what a client calls back with while a call runs.
+// streaming passes on what a client passes to its callbacks while a call runs.
 type streaming struct {
 	chunks  chan agent.Chunk
-	thinker string // whose the reasoning is
-	text    []byte // all the text that was passed on
-	think   int    // bytes of thinking passed on
+	thinker string // whose reasoning it is
+	text    []byte // all text passed on so far
+	think   int    // bytes of thinking passed on so far
 }
 
-// options returns the call options that make a client stream. The reasoning function gets the text
-// a second time, which is ignored.
+// options returns the call options that make a client stream. The reasoning callback receives the
+// text a second time, which is ignored.
 func (s *streaming) options(ctx context.Context) []llms.CallOption {
 	send := func(c agent.Chunk) error {
 		select {

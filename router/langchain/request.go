@@ -13,7 +13,7 @@ import (
 	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
-// request returns req as langchaingo takes it.
+// request converts req to langchaingo's form.
 func (m *model) request(req *agent.Request) ([]llms.MessageContent, []llms.CallOption, *agent.ModelError) {
 	h := history{traits: m.traits}
 	h.text(llms.ChatMessageTypeSystem, system(req))
@@ -33,7 +33,7 @@ func (m *model) request(req *agent.Request) ([]llms.MessageContent, []llms.CallO
 	return h.messages, options, nil
 }
 
-// system returns the system prompt, with the wanted output schema told in words.
+// system returns the system prompt, with the requested output schema described in words.
 func system(req *agent.Request) string {
 	if req.Output == nil {
 		return req.System
@@ -61,7 +61,7 @@ func (m *model) options(req *agent.Request, called bool) ([]llms.CallOption, err
 		opts = append(opts, llms.WithJSONMode())
 	}
 	if mode, ok := thinkingMode(req.Effort); ok && m.traits.thinks && len(req.Tools) == 0 && !called {
-		opts = append(opts, llms.WithThinking(&llms.ThinkingConfig{Mode: mode}), llms.WithTemperature(1)) // the API takes no other
+		opts = append(opts, llms.WithThinking(&llms.ThinkingConfig{Mode: mode}), llms.WithTemperature(1)) // the API accepts no other temperature
 	}
 	tools, err := tools(req, called)
 	if err != nil {
@@ -82,9 +82,9 @@ func thinkingMode(e agent.Effort) (llms.ThinkingMode, bool) {
 	return "", false
 }
 
-// tools returns the options that offer the request's tools. When none may be called they are left
-// out, which every client understands, unless the history has calls, which some providers take only
-// beside declarations.
+// tools returns the options that offer the request's tools. If none may be called, they are left
+// out, which every client understands. But if the history has calls, they are kept, since some
+// providers accept calls only with declarations.
 func tools(req *agent.Request, called bool) ([]llms.CallOption, error) {
 	if len(req.Tools) == 0 || req.ToolChoice.Mode == agent.ToolModeNone && !called {
 		return nil, nil
@@ -96,7 +96,7 @@ func tools(req *agent.Request, called bool) ([]llms.CallOption, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the schema of tool %q: %w", spec.Name, err)
 		}
-		var params map[string]any // the one form that every client takes
+		var params map[string]any // the only form that every client accepts
 		if err := json.Unmarshal(schema, &params); err != nil {
 			return nil, fmt.Errorf("the schema of tool %q: %w", spec.Name, err)
 		}
@@ -117,8 +117,8 @@ func tools(req *agent.Request, called bool) ([]llms.CallOption, error) {
 	return opts, nil
 }
 
-// history collects langchaingo's messages: one part each, and each call followed by its result,
-// which is the one form that its OpenAI and Anthropic clients both send whole and that both
+// history collects langchaingo's messages: one part each, and each call followed by its result.
+// This is the only form that its OpenAI and Anthropic clients both send whole and that both
 // providers accept.
 type history struct {
 	traits   traits
@@ -170,7 +170,7 @@ func (h *history) add(msg *agent.Message) error {
 	return nil
 }
 
-// answer puts a pending call and its result, and reports whether there was one.
+// answer adds a pending call and its result, and reports whether there was such a call.
 func (h *history) answer(r agent.ToolResult) bool {
 	for i, c := range h.pending {
 		if c.ID == r.CallID {
@@ -182,7 +182,7 @@ func (h *history) answer(r agent.ToolResult) bool {
 	return false
 }
 
-// settle answers the calls that nothing answered: providers refuse a history that leaves one open.
+// settle adds results for calls that have none: providers refuse a history with an open call.
 func (h *history) settle() {
 	for _, c := range h.pending {
 		h.exchange(c, "No result was recorded for this call; it may not have run.")
@@ -197,7 +197,7 @@ func (h *history) exchange(c agent.ToolCall, result string) {
 	h.put(llms.ChatMessageTypeTool, llms.ToolCallResponse{ToolCallID: c.ID, Name: c.Name, Content: result})
 }
 
-// resultText returns a result as the text that langchaingo's results are.
+// resultText returns a result as text, the only form of langchaingo's results.
 func resultText(r agent.ToolResult) string {
 	text := r.Text()
 	for _, p := range r.Parts {

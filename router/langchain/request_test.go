@@ -14,7 +14,7 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// fakeLLM is a langchaingo model that records what it is asked.
+// fakeLLM is a langchaingo model that records its requests.
 type fakeLLM struct {
 	messages []llms.MessageContent
 	opts     llms.CallOptions
@@ -36,7 +36,7 @@ func (f *fakeLLM) GenerateContent(ctx context.Context, messages []llms.MessageCo
 	return &llms.ContentResponse{Choices: []*llms.ContentChoice{{Content: "ok", StopReason: "stop"}}}, nil
 }
 
-// describe writes messages one a line, to compare them.
+// describe writes messages one per line, for comparison.
 func describe(messages []llms.MessageContent) []string {
 	var out []string
 	for _, m := range messages {

@@ -15,7 +15,7 @@ var (
 	errCut      = errors.New("read response: it has no stop reason, so it may be cut short; send the request again")
 )
 
-// finish yields what of the response has not been streamed, the usage, and the end.
+// finish yields the parts of the response that have not been streamed, the usage, and the end.
 func (m *model) finish(req *agent.Request, res *llms.ContentResponse, s *streaming, yield func(agent.Chunk, error) bool) {
 	f, err := fold(res)
 	if err == nil && f.stop == "" && !m.traits.noStop {
@@ -37,7 +37,8 @@ func (m *model) finish(req *agent.Request, res *llms.ContentResponse, s *streami
 	}
 }
 
-// folded is one response of all its choices: some clients give one for every part of an answer.
+// folded is one response merged from all its choices: some clients return one choice for every part
+// of an answer.
 type folded struct {
 	text     string
 	thinking []agent.ThinkingDelta
@@ -57,7 +58,7 @@ func fold(res *llms.ContentResponse) (*folded, error) {
 		if c == nil {
 			continue
 		}
-		if choices == 0 { // the usage repeats on every choice
+		if choices == 0 { // every choice repeats the usage
 			f.usage, f.counted = usageOf(c.GenerationInfo)
 		}
 		choices++
@@ -76,7 +77,7 @@ func fold(res *llms.ContentResponse) (*folded, error) {
 
 func (f *folded) addThinking(c *llms.ContentChoice) {
 	d := agent.ThinkingDelta{Text: c.ReasoningContent}
-	if d.Text == "" && c.Content == "" { // beside a text it repeats what the text holds
+	if d.Text == "" && c.Content == "" { // if there is a text, it repeats that
 		d.Text, _ = c.GenerationInfo["ThinkingContent"].(string)
 	}
 	d.Signature, _ = c.GenerationInfo["ThinkingSignature"].(string)
@@ -96,8 +97,8 @@ func (f *folded) addCalls(c *llms.ContentChoice) {
 	}
 }
 
-// chunks returns the response as a stream; messages makes the ids of calls that have none unique in
-// a conversation.
+// chunks returns the response as a stream. messages is used to make ids for calls that have none,
+// unique within a conversation.
 func (f *folded) chunks(text string, withThinking bool, thinker string, messages int) []agent.Chunk {
 	var out []agent.Chunk
 	if withThinking {
@@ -154,8 +155,8 @@ func (f *folded) reason() agent.FinishReason {
 	return agent.FinishOther
 }
 
-// usageOf reads the token counts, which every client names its own way, and reports whether there
-// were any. Anthropic's clients count what came from or went to the cache apart from the input.
+// usageOf reads the token counts, which every client names differently, and reports whether there
+// were any. Anthropic's clients do not include cached tokens in the input.
 func usageOf(info map[string]any) (agent.Usage, bool) {
 	var u agent.Usage
 	var ok bool
@@ -175,7 +176,7 @@ func usageOf(info map[string]any) (agent.Usage, bool) {
 	return u, ok || counted
 }
 
-// count returns the first of the named counts that is there.
+// count returns the first of the named counts that is present.
 func count(info map[string]any, names ...string) (int64, bool) {
 	for _, name := range names {
 		switch n := info[name].(type) {

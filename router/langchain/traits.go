@@ -11,19 +11,19 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// traits is what differs between langchaingo's clients.
+// traits holds the differences between langchaingo's clients.
 type traits struct {
 	provider   string
-	noStop     bool // gives no stop reason
+	noStop     bool // returns no stop reason
 	noStream   bool // does not stream safely
-	dataURLs   bool // takes images as data: addresses only
-	imageURLs  bool // takes images by address
+	dataURLs   bool // accepts images only as data: URLs
+	imageURLs  bool // accepts images by URL
 	toolChoice bool // sends the tool choice
-	thinks     bool // takes a thinking configuration
+	thinks     bool // accepts a thinking configuration
 }
 
-// traitsOf recognises a client by its package, since linking all of them to ask for their types
-// would link all they need. A client that wraps another, or that is not langchaingo's own, has no
+// traitsOf recognises a client by its package path: using the clients' types would link all of them
+// and everything they need. A client that wraps another, or that is not langchaingo's own, has no
 // traits.
 func traitsOf(llm llms.Model) traits {
 	t := reflect.TypeOf(llm)
@@ -50,10 +50,10 @@ func traitsOf(llm llms.Model) traits {
 	return tr
 }
 
-// thinker names whose reasoning the model shows; see agent.Thinking.
+// thinker returns the provider of the model's reasoning; see agent.Thinking.
 func (m *model) thinker() string { return cmp.Or(m.traits.provider, "langchain") }
 
-// Capabilities says what survives langchaingo.
+// Capabilities returns what langchaingo can pass through.
 func (m *model) Capabilities() agent.Capabilities {
 	c := agent.Capabilities{
 		Tools:         true,
@@ -65,7 +65,8 @@ func (m *model) Capabilities() agent.Capabilities {
 		Stop:          true,
 		Usage:         true,
 		CacheUsage:    true,
-		// Only Anthropic's client reports it, and no other client's provider charges for it.
+		// Only Anthropic's client reports it, and no other client's provider charges for cache
+		// writes.
 		CacheWriteUsage: m.traits.provider == "anthropic",
 		Notes: []string{
 			"Nothing is streamed while tools are offered: langchaingo mixes the pieces of parallel calls up.",

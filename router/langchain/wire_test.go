@@ -9,7 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/agent/agenttest"
 )
 
-// collector gathers a scenario's events into one answer, for requests that do not stream.
+// collector collects a scenario's events into one answer, for requests that do not stream.
 type collector struct {
 	stream   bool
 	text     string
@@ -124,8 +124,8 @@ func (w *openaiWire) Error(_ int, f agenttest.Failure) (string, string) {
 	return "application/json", mustJSON(object{"error": object{"message": message, "type": f.Code}})
 }
 
-// Check refuses what the API refuses: a call must be answered at once, and content parts are texts
-// and image addresses.
+// Check rejects what the API rejects: a call must be answered at once, and content parts are texts
+// and image URLs.
 func (w *openaiWire) Check(r *agenttest.WireRequest) error {
 	var req struct {
 		Messages []struct {

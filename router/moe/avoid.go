@@ -20,7 +20,7 @@ import (
 // in [agent.Request].Extra rules out every one that was found.
 var ErrAvoided = errors.New("no answer is left that makes none of the calls in avoid_calls")
 
-// avoidList knows the tool calls that an answer must not make. The zero value avoids nothing.
+// avoidList holds the tool calls that an answer must not make. The zero value avoids nothing.
 type avoidList struct {
 	calls  []avoidedCall
 	parser func() *toolformat.Parser
@@ -32,8 +32,8 @@ type avoidedCall struct {
 	args *jsontree.Value
 }
 
-// readAvoided reads avoid_calls: a list of calls, their arguments an object, or the JSON text of
-// one as the OpenAI API has it. Absent arguments are an empty object.
+// readAvoided reads avoid_calls: a list of calls, each with arguments as an object or, as in the
+// OpenAI API, the JSON text of one. Absent arguments count as an empty object.
 func readAvoided(req *agent.Request) ([]avoidedCall, error) {
 	raw, ok := req.Extra["avoid_calls"]
 	if !ok {
@@ -78,10 +78,10 @@ func avoidedArguments(raw json.RawMessage) (*jsontree.Value, error) {
 	return v, nil
 }
 
-// evenNumbers writes the whole numbers in v without fraction and exponent, so that 3, 3.0 and 3e0
+// evenNumbers rewrites the whole numbers in v without fraction and exponent, so that 3, 3.0 and 3e0
 // are equal.
 func evenNumbers(v *jsontree.Value) {
-	const exact = 1 << 53 // up to which every whole number is a float64
+	const exact = 1 << 53 // up to here every whole number is a float64
 	if v.Kind == jsontree.Number && strings.ContainsAny(v.Raw(), ".eE") {
 		if f, err := strconv.ParseFloat(v.Raw(), 64); err == nil && f == math.Trunc(f) && math.Abs(f) <= exact {
 			*v = *jsontree.NewInt(int64(f))
@@ -97,7 +97,7 @@ func evenNumbers(v *jsontree.Value) {
 
 func (l *avoidList) empty() bool { return len(l.calls) == 0 }
 
-// makes reports whether an answer of these tokens, which may go on, has made a call of the list.
+// makes reports whether an answer with these tokens, complete or not, has made a call in the list.
 func (l *avoidList) makes(tokens []scheduler.Token) bool {
 	if l.empty() {
 		return false
@@ -133,8 +133,8 @@ func (l *avoidList) has(c toolformat.Call) bool {
 	return slices.ContainsFunc(l.calls, func(a avoidedCall) bool { return a.name == c.Name && a.args.Equal(args) })
 }
 
-// exhausted is the error of a request whose answers are all avoided. complete says that there is no
-// other answer at all.
+// exhausted returns the error of a request whose answers are all avoided. complete says whether
+// there is certainly no other answer.
 func (l *avoidList) exhausted(complete bool) error {
 	why := "the likeliest answers all make one"
 	if complete {

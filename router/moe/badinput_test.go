@@ -18,7 +18,7 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// refused asserts that err is of a kind and says the words.
+// refused checks that err is of a kind and contains the words.
 func refused(t *testing.T, err error, kind agent.ErrorKind, words ...string) {
 	t.Helper()
 	me, ok := errors.AsType[*agent.ModelError](err)
@@ -33,7 +33,7 @@ func refused(t *testing.T, err error, kind agent.ErrorKind, words ...string) {
 	}
 }
 
-// TestLoadRefuses gives Load files and settings that it must refuse with words that help, leaving
+// TestLoadRefuses: Load refuses invalid files and settings with a helpful message, and leaves
 // nothing behind.
 func TestLoadRefuses(t *testing.T) {
 	agenttest.CheckLeaks(t)
@@ -85,8 +85,8 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
-// TestNaN asks a model whose weights are not numbers: the request fails with an error, the model
-// goes on.
+// TestNaN: with weights that are not numbers the request fails with an error, and the model
+// continues to work.
 func TestNaN(t *testing.T) {
 	path := writeTiny(t)
 	f, err := gguf.Open(path)
@@ -112,7 +112,7 @@ func TestNaN(t *testing.T) {
 	}
 	m, err := moe.Load(path, moe.Config{})
 	if err != nil {
-		return // refused at once: as good
+		return // refused at once: just as good
 	}
 	defer m.Close()
 	for range 2 {
@@ -160,7 +160,7 @@ func TestRequestRefused(t *testing.T) {
 	}
 }
 
-// TestLenient leaves to the tool what a grammar cannot enforce.
+// TestLenient: what a grammar cannot enforce is left to the tool.
 func TestLenient(t *testing.T) {
 	m := load(t, moe.Config{Constrain: moe.ConstrainLenient})
 	req := ask("hello")
@@ -171,8 +171,8 @@ func TestLenient(t *testing.T) {
 	}
 }
 
-// TestClientVanishes leaves answers at every stage: slots and pages come back, and nothing keeps
-// running.
+// TestClientVanishes abandons answers at every stage: slots and pages are returned, and nothing
+// keeps running.
 func TestClientVanishes(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{Slots: 2, Queue: 4})
@@ -207,7 +207,7 @@ func TestClientVanishes(t *testing.T) {
 	t.Error("requests that nobody reads are still running")
 }
 
-// TestBusy fills slots and queue: the next request is told to come back.
+// TestBusy: if slots and queue are full, the next request gets an error that says when to retry.
 func TestBusy(t *testing.T) {
 	m := load(t, moe.Config{Slots: 1, Queue: 1})
 	ctx, cancel := context.WithCancel(t.Context())

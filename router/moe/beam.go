@@ -13,17 +13,17 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 )
 
-// Bounds of a search.
+// Limits of a search.
 const (
-	maxBeam     = 32   // widest that can be asked for
-	maxWidened  = 64   // paths added at most for calls that are avoided
-	minChoices  = 32   // tokens looked at after a path
-	maxReserve  = 4096 // paths that did not fit the beam and are kept for when it runs dry
-	maxRestarts = 32   // times that it may
+	maxBeam     = 32   // the largest beam width that may be requested
+	maxWidened  = 64   // paths added at most for avoided calls
+	minChoices  = 32   // tokens considered after a path
+	maxReserve  = 4096 // paths that did not fit the beam and are kept in case it runs dry
+	maxRestarts = 32   // times that the beam may restart from the reserve
 )
 
-// readBeam reads the width of the beam, 0 for none. A beam has nothing to draw, so what shapes the
-// drawing contradicts it.
+// readBeam reads the width of the beam, 0 for none. A beam does not sample, so sampling parameters
+// contradict it.
 func readBeam(req *agent.Request) (int, error) {
 	raw, ok := req.Extra["beam"]
 	if !ok || string(raw) == "null" {
@@ -47,28 +47,28 @@ func readBeam(req *agent.Request) (int, error) {
 // beam searches for the likeliest answer to a request: the one whose tokens have the largest sum of
 // log-probabilities.
 //
-// All paths are extended by a decision at a time and the likeliest go on. As sums only fall, the
-// search is over when the best answer is at least as likely as every open path. Text that the
+// All paths are extended by one decision at a time, and the likeliest survive. As sums only fall,
+// the search ends when the best answer is at least as likely as every open path. Text that the
 // constraint forces costs neither a decision nor likelihood. Answers that make an avoided call are
-// dropped, and the beam is wider by as many paths as there are such calls. If it runs dry all the
-// same, it goes on from the best of the paths that had not fitted.
+// dropped, and the beam is widened by the number of such calls. If it still runs dry, it continues
+// with the best of the paths that did not fit.
 type beam struct {
 	m     *Model
 	req   *scheduler.Request
 	avoid *avoidList
 	stops []string
-	width int // with what avoided calls add
-	top   int // tokens looked at after a path
+	width int // including the paths added for avoided calls
+	top   int // tokens considered after a path
 
-	best, cut *path // the likeliest answer that ended, and that the limit on its length ended
+	best, cut *path // the likeliest answer that ended by itself, and the likeliest that was cut off by the length limit
 	reserve   []choice
-	found     int  // choices so far
-	lossy     bool // something was dropped that may have led to an answer
+	found     int  // number of choices so far
+	lossy     bool // something was dropped that might have led to an answer
 	cached    int  // tokens of the prompt that were in the cache
 	scratch   []int32
 }
 
-// path is an answer or the beginning of one, as a list of tokens from the last to the first.
+// path is an answer or the beginning of one, as a linked list of tokens from the last to the first.
 type path struct {
 	parent  *path
 	token   scheduler.Token
@@ -76,7 +76,7 @@ type path struct {
 	state   int32
 	score   float64 // sum of log-probabilities
 	end     ending
-	tail    string   // end of the text, as far as a stop text may reach into it
+	tail    string   // end of the text, as long as a stop text may reach into it
 	allowed []uint64 // what may follow; nil for anything
 }
 
@@ -92,7 +92,7 @@ const (
 type choice struct {
 	from  *path
 	next  scheduler.TokenProb
-	top   []scheduler.TokenProb // from which it was chosen, if the request asks for them
+	top   []scheduler.TokenProb // the candidates it was chosen from, if the request asks for them
 	score float64
 	order int // in which it was found
 }
@@ -103,7 +103,7 @@ func newBeam(a *answer, width int) *beam {
 	return b
 }
 
-// run returns the tokens of the answer, and whether it was cut off by the limit on its length.
+// run returns the tokens of the answer, and whether it was cut off by its length limit.
 func (b *beam) run(ctx context.Context) (tokens []scheduler.Token, cut bool, err error) {
 	if n := len(b.req.Prompt); n >= b.m.engine.Context() {
 		return nil, false, &scheduler.ContextError{Context: b.m.engine.Context(), Prompt: n}
@@ -139,7 +139,7 @@ func (b *beam) run(ctx context.Context) (tokens []scheduler.Token, cut bool, err
 	}
 }
 
-// giveUp ends a search in which no answer came to its end.
+// giveUp ends a search in which no answer was completed.
 func (b *beam) giveUp() ([]scheduler.Token, bool, error) {
 	if b.cut != nil {
 		return b.cut.tokens(), true, nil
@@ -157,7 +157,7 @@ func (b *beam) grammarError() error {
 	return fmt.Errorf("the grammar allows no token after any of its texts")
 }
 
-// expand weighs what may follow paths.
+// expand scores the tokens that may follow the paths.
 func (b *beam) expand(ctx context.Context, paths []*path) ([]choice, error) {
 	branches := make([]scheduler.Branch, len(paths))
 	for i, p := range paths {
@@ -199,13 +199,13 @@ func count(set []uint64) (n int) {
 	return n
 }
 
-// choose makes paths of the likeliest choices, the likeliest first, and keeps the others in
+// choose turns the likeliest choices into paths, the likeliest first, and keeps the others in
 // reserve.
 func (b *beam) choose(choices []choice) (paths []*path, err error) {
 	sortChoices(choices)
 	for i, c := range choices {
 		if b.best != nil && b.best.score >= c.score {
-			return paths, nil // nor can the rest lead to a better one
+			return paths, nil // the rest cannot lead to a better one either
 		}
 		if len(paths) == b.width {
 			b.keep(choices[i:])
@@ -223,8 +223,7 @@ func (b *beam) choose(choices []choice) (paths []*path, err error) {
 	return paths, nil
 }
 
-// sortChoices puts the likeliest first. Equals stay in an order that depends on nothing but the
-// search itself.
+// sortChoices sorts the likeliest first. The order of equals depends only on the search itself.
 func sortChoices(choices []choice) {
 	slices.SortFunc(choices, func(x, y choice) int {
 		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.order, y.order))
@@ -239,7 +238,7 @@ func (b *beam) keep(choices []choice) {
 	}
 }
 
-// admit follows what is forced after p and adds it to the open paths, or keeps it as an answer.
+// admit appends the tokens forced after p and adds p to the open paths, or keeps it as an answer.
 func (b *beam) admit(paths []*path, p *path) ([]*path, error) {
 	p, err := b.force(p)
 	switch {
@@ -263,8 +262,7 @@ func better(old, p *path) *path {
 	return p
 }
 
-// force appends the tokens that the constraint leaves no choice about, and finds out what may
-// follow.
+// force appends the tokens that the constraint forces, and determines what may follow.
 func (b *beam) force(p *path) (*path, error) {
 	c := b.req.Constraint
 	for c != nil && p.end == open {
@@ -292,8 +290,8 @@ func (b *beam) force(p *path) (*path, error) {
 	return p, nil
 }
 
-// single returns the one token that is allowed. Where the text can only end, which of the tokens
-// ends it is no decision.
+// single returns the only token that is allowed. If the text can only end, the choice of the end
+// token is not a decision.
 func (b *beam) single(allowed []uint64) (only int32, ok bool) {
 	n := count(allowed)
 	for _, id := range b.req.StopTokens {
@@ -337,7 +335,7 @@ func (b *beam) step(p *path, t scheduler.Token) (*path, bool) {
 	return q, true
 }
 
-// stopText reports whether a stop text of the request ends with the last token of q.
+// stopText reports whether the last token of q completes a stop text of the request.
 func (b *beam) stopText(q *path) bool {
 	longest := 0
 	for _, s := range b.stops {
@@ -351,7 +349,7 @@ func (b *beam) stopText(q *path) bool {
 	return slices.ContainsFunc(b.stops, func(s string) bool { return strings.Contains(text, s) })
 }
 
-// tokens lists a path from its beginning.
+// tokens lists the tokens of a path from its beginning.
 func (p *path) tokens() []scheduler.Token {
 	out := make([]scheduler.Token, p.n)
 	for ; p.parent != nil; p = p.parent {

@@ -12,10 +12,10 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// The likeliest answer of two is asked for, with the calls that were tried before left out, until
-// there is no other.
+// The likelier of two possible answers is requested, then the next with the earlier call excluded,
+// until there is no other.
 func Example_avoidCalls() {
-	var file bytes.Buffer // a model of random weights; a real one is opened by moe.Load
+	var file bytes.Buffer // a model with random weights; a real one is opened by moe.Load
 	w, err := synth.NewWriter(synth.Tiny("qwen3moe"))
 	if err != nil {
 		panic(err)

@@ -20,14 +20,14 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// every is an answer that a grammar allows.
+// every is one of all the answers that a grammar allows.
 type every struct {
 	tokens []int32
 	text   string
 	score  float64
 }
 
-// enumerate finds all answers to a request by trying every token that is allowed at every place.
+// enumerate finds all answers to a request by trying every allowed token at every position.
 func enumerate(t *testing.T, m *moe.Model, req *agent.Request) []every {
 	t.Helper()
 	c, err := moe.Constraint(m, req)
@@ -84,7 +84,7 @@ func enumerate(t *testing.T, m *moe.Model, req *agent.Request) []every {
 	return all
 }
 
-// members lists what a constraint allows.
+// members lists the tokens that a constraint allows.
 func members(c scheduler.Constraint, state int32) (ids []int32) {
 	words := make([]uint64, 4096)
 	c.Mask(state, words)
@@ -104,16 +104,16 @@ func extra(pairs ...string) map[string]json.RawMessage {
 	return out
 }
 
-// TestBeamFindsTheLikeliest compares the answer of a wide beam with the likeliest of all answers a
-// grammar allows, found by trying each, for many prompts; a narrow beam is never better. The tokens
-// reported add up to the likelihood.
+// TestBeamFindsTheLikeliest compares the answer of a wide beam with the likeliest of all answers
+// that a grammar allows, found by enumeration, for many prompts. A narrow beam is never better. The
+// log-probabilities of the reported tokens add up to that of the answer.
 func TestBeamFindsTheLikeliest(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{KV: moe.KVF32})
 	src, _ := json.Marshal(`root ::= ("no" | "yes" | [ab]{1,3}) ("?" | " not" | " " [cd])`)
 	better, prompts := 0, 20
 	if testing.Short() {
-		prompts = 6 // enough for one that the likeliest token leads astray
+		prompts = 6 // enough to include one for which greedy decoding fails
 	}
 	for i := range prompts {
 		req := ask(fmt.Sprint("question ", i))
@@ -138,7 +138,7 @@ func TestBeamFindsTheLikeliest(t *testing.T) {
 			if text != want[0].text || math.Abs(score-want[0].score) > 1e-3 {
 				t.Errorf("prompt %d: beam gave %q (%v), the likeliest is %q (%v)", i, text, score, want[0].text, want[0].score)
 			}
-			if usage.Output != int64(len(want[0].tokens)+1) { // and the end
+			if usage.Output != int64(len(want[0].tokens)+1) { // plus one for the end token
 				t.Errorf("prompt %d: usage %+v of %d tokens", i, usage, len(want[0].tokens))
 			}
 		}
@@ -148,7 +148,7 @@ func TestBeamFindsTheLikeliest(t *testing.T) {
 	}
 }
 
-// beamed asks and sums the log-probabilities that the trace reports.
+// beamed sends a request and sums the log-probabilities that the trace reports.
 func beamed(t *testing.T, m *moe.Model, req *agent.Request) (string, float64, agent.Usage) {
 	t.Helper()
 	score := 0.0
@@ -168,10 +168,10 @@ func beamed(t *testing.T, m *moe.Model, req *agent.Request) (string, float64, ag
 var door = agent.ToolSpec{Name: "door", Description: "Moves a door.", Schema: json.RawMessage(
 	`{"type":"object","properties":{"how":{"type":"string","enum":["open","shut","lock"]},"n":{"type":"integer","minimum":1,"maximum":3}},"required":["how","n"],"additionalProperties":false}`)}
 
-// doorCalls are the calls of the tool door, without thoughts before them: there are nine.
+// doorCalls is a grammar for calls of the tool door, without thoughts before them: there are nine.
 const doorCalls = `root ::= "<tool_call>\n<function=door>\n<parameter=how>\n" ("open" | "shut" | "lock") "\n</parameter>\n<parameter=n>\n" [1-3] "\n</parameter>\n</function>\n</tool_call>"`
 
-// callRequest asks for one call of the tool door.
+// callRequest requests one call of the tool door.
 func callRequest(text string) *agent.Request {
 	req := ask(text)
 	src, _ := json.Marshal(doorCalls)
@@ -179,7 +179,7 @@ func callRequest(text string) *agent.Request {
 	return req
 }
 
-// nextCall asks for a call that is none of the list, and lengthens the list by it.
+// nextCall requests a call that is not in the list, and appends the call to the list.
 func nextCall(t *testing.T, m *moe.Model, req *agent.Request, list *[]json.RawMessage) (string, error) {
 	t.Helper()
 	raw, err := json.Marshal(*list)
@@ -208,8 +208,8 @@ func canonical(t *testing.T, args json.RawMessage) string {
 	return fmt.Sprintf("%v %v", v["how"], v["n"])
 }
 
-// TestAvoidedCallsFromTheLikeliestDown takes one call after the other off the table: each answer is
-// the likeliest of those left, as trying all shows, until none is left and the error says so.
+// TestAvoidedCallsFromTheLikeliestDown excludes one call after the other: each answer is the
+// likeliest of those left, by enumeration, until none is left and the error says so.
 func TestAvoidedCallsFromTheLikeliestDown(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{KV: moe.KVF32, Format: "qwen3-coder-xml"})
@@ -252,8 +252,8 @@ func between(text, open, shut string) string {
 	return text
 }
 
-// TestAvoidedCallsWithoutBeam takes all nine calls off one after the other, greedily and at a
-// temperature; an answer that is not on the list stays what it was.
+// TestAvoidedCallsWithoutBeam excludes all nine calls one after the other, greedily and at a
+// temperature. An answer that is not in the list stays the same.
 func TestAvoidedCallsWithoutBeam(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{Format: "qwen3-coder-xml"})
@@ -286,8 +286,8 @@ func TestAvoidedCallsWithoutBeam(t *testing.T) {
 	}
 }
 
-// TestAvoidedCallsAreCompared lists the first choice in many spellings: each is the same call. What
-// differs is another.
+// TestAvoidedCallsAreCompared lists the first choice in many spellings: each counts as the same
+// call. A call that differs counts as another.
 func TestAvoidedCallsAreCompared(t *testing.T) {
 	m := load(t, moe.Config{Format: "qwen3-coder-xml"})
 	req := callRequest("a door")
@@ -312,7 +312,7 @@ func TestAvoidedCallsAreCompared(t *testing.T) {
 		{fmt.Sprintf(`{"how":%q,"n":%d}`, args.How, args.N), true},
 		{fmt.Sprintf(` { "n" : %d.0 , "how" : "%s" } `, args.N, escaped), true},
 		{fmt.Sprintf(`{"how":%q,"n":%de0}`, args.How, args.N), true},
-		{fmt.Sprintf("%q", fmt.Sprintf(`{"how":%q,"n":%d}`, args.How, args.N)), true}, // as the OpenAI API has it
+		{fmt.Sprintf("%q", fmt.Sprintf(`{"how":%q,"n":%d}`, args.How, args.N)), true}, // as in the OpenAI API
 		{fmt.Sprintf(`{"how":%q,"n":"%d"}`, args.How, args.N), false},
 		{fmt.Sprintf(`{"how":%q}`, args.How), false},
 		{fmt.Sprintf(`{"how":%q,"n":%d,"x":null}`, args.How, args.N), false},
@@ -329,8 +329,8 @@ func TestAvoidedCallsAreCompared(t *testing.T) {
 	}
 }
 
-// TestBeamIsDeterministic asks the same beside other requests, with warm and with cold cache: one
-// answer.
+// TestBeamIsDeterministic: the answer is the same with other requests running at the same time,
+// with a warm and with a cold cache.
 func TestBeamIsDeterministic(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{Context: 1024, KVTokens: 1024, Slots: 3})
@@ -372,7 +372,8 @@ func errText(err error) string {
 	return err.Error()
 }
 
-// TestBeamLimits ends beams by their limits: the length, a stop text, the reader and the context.
+// TestBeamLimits ends beams by each of their limits: the length, a stop text, the reader and the
+// context.
 func TestBeamLimits(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{Context: 256})
@@ -423,7 +424,7 @@ func TestBeamLimits(t *testing.T) {
 	})
 }
 
-// TestBeamRefusesNonsense gives wrong values; each error names the field.
+// TestBeamRefusesNonsense: for an invalid value the error names the field.
 func TestBeamRefusesNonsense(t *testing.T) {
 	m := load(t, moe.Config{})
 	hot := 0.5

@@ -10,8 +10,9 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// TestClosed closes a model twice while it answers and is watched, and uses it afterwards: answers
-// are errors, what needs no weights goes on, nothing crashes or stays behind.
+// TestClosed closes a model twice while it answers and while its metrics are read, and uses it
+// afterwards: answers are errors, functions that need no weights still work, nothing crashes or
+// stays behind.
 func TestClosed(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m, err := moe.Load(writeTiny(t), moe.Config{Slots: 2, Draft: writeTiny(t)})

@@ -11,25 +11,24 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// Constrain says how far answers are held to the schemas they were asked for.
+// Constrain sets how strictly answers must follow the schemas they were requested with.
 type Constrain string
 
-// The degrees.
+// The degrees of strictness.
 const (
 	// ConstrainStrict refuses a request whose schema has a keyword that cannot be enforced; the
 	// error names it. Every call and every structured answer is valid.
 	ConstrainStrict Constrain = ""
-	// ConstrainExact is ConstrainStrict for models that learnt one layout and nothing else: calls
-	// are written as the format itself writes them, without other space, with arguments in the
-	// order of the schema, and without reasoning that the template has not begun. More of the text
-	// follows by itself then, and an answer takes fewer decisions.
+	// ConstrainExact is ConstrainStrict for models that were trained on a single layout. Calls are
+	// written exactly as the format writes them, without extra whitespace, with arguments in the
+	// order of the schema, and without reasoning unless the template has begun it. More of the text
+	// is then forced, and an answer takes fewer decisions.
 	ConstrainExact Constrain = "exact"
-	// ConstrainLenient holds the arguments of a tool whose schema cannot be enforced to a JSON
-	// object, and leaves the rest to the check that every tool makes. Structured output is as with
-	// ConstrainStrict.
+	// ConstrainLenient constrains the arguments of a tool whose schema cannot be enforced only to a
+	// JSON object. The rest is left to the check that every tool makes. Structured output is
+	// handled as with ConstrainStrict.
 	ConstrainLenient Constrain = "lenient"
-	// ConstrainOff lets the model write calls as it likes. Structured output is still held to its
-	// schema.
+	// ConstrainOff lets the model write calls freely. Structured output still follows its schema.
 	ConstrainOff Constrain = "off"
 )
 
@@ -43,55 +42,55 @@ const (
 	KVF32  KVType = "f32"  // for exact comparisons
 )
 
-// Config says how a model runs. The zero value is ready.
+// Config configures a model. The zero value is ready to use.
 type Config struct {
 	Name string // the model's name for logs and prices; empty means the file's own
 
-	// Draft is the path of a small model with the same vocabulary that drafts for this one. It pays
-	// for dense models; a Mixture-of-Experts model is drafted for better from what the conversation
-	// shows, which needs no model.
+	// Draft is the path of a small model with the same vocabulary that drafts for this one. This
+	// pays off for dense models. For a Mixture-of-Experts model, drafts from the conversation are
+	// better and need no model.
 	Draft string
-	// DraftData is such a model as the bytes of its file, for when Draft is empty. They must not
-	// change while the model is open.
+	// DraftData is a draft model as the bytes of its file, used if Draft is empty. The bytes must
+	// not change while the model is open.
 	DraftData []byte
-	// NoSpeculation turns every kind of drafting off.
+	// NoSpeculation turns off every kind of drafting.
 	NoSpeculation bool
 
-	Context  int    // tokens of one conversation at most, prompt and answer; 0 means what the model was trained for, at most 32,768; more than it was trained for is lowered to that
+	Context  int    // limit of tokens in one conversation, prompt and answer; 0 means the trained context, at most 32,768; more than the trained context is lowered to it
 	KV       KVType // precision of the key-value cache
-	KVTokens int    // tokens that the cache holds for all conversations; 0 means Context
+	KVTokens int    // tokens that the cache holds for all conversations together; 0 means Context
 	Slots    int    // requests that run at once; 0 means 8
 	Queue    int    // requests that may wait; more are refused with [agent.ErrOverloaded]. 0 means 64
-	Threads  int    // 0 means one a CPU
+	Threads  int    // 0 means one per CPU
 
 	// ExpertCapacity limits how many tokens of a pass one expert takes, as a multiple of the even
 	// share; the others go to their next best expert. 0 means no limit, which is exact: with a
-	// limit an answer depends on what runs beside it.
+	// limit, an answer depends on what else is running.
 	ExpertCapacity float64
 
-	MaxOutput   int     // tokens of an answer when the request does not say; 0 means what the context has room for
-	Temperature float64 // when the request does not say; 0 takes the likeliest token
+	MaxOutput   int     // limit of tokens in an answer if the request sets none; 0 means as many as fit the context
+	Temperature float64 // if the request sets none; 0 takes the likeliest token
 
-	Template  string // a chat template in place of the file's
-	Format    string // the tool-call format, when it cannot be told from the template; see [Formats]
+	Template  string // a chat template that replaces the file's
+	Format    string // the tool-call format, if the template does not show which; see [Formats]
 	Constrain Constrain
 
 	Logger *slog.Logger     // nil means no logging
 	Now    func() time.Time // the clock that templates see; nil means time.Now
 }
 
-// defaultContext bounds the context that is taken when none is asked for, so that loading a model
-// trained for a million tokens does not ask for its cache.
+// defaultContext limits the default context, so that loading a model trained for a million tokens
+// does not allocate a cache of that size.
 const defaultContext = 32768
 
-// check fills what is zero.
+// check fills in the zero fields.
 func (c *Config) check(trained int) error {
 	for name, n := range map[string]int{"Context": c.Context, "KVTokens": c.KVTokens, "Slots": c.Slots, "Queue": c.Queue, "Threads": c.Threads, "MaxOutput": c.MaxOutput} {
 		if n < 0 {
 			return fmt.Errorf("Config.%s is %d; it must not be negative", name, n)
 		}
 	}
-	if !(c.Temperature >= 0) || !(c.ExpertCapacity >= 0) { // nor NaN
+	if !(c.Temperature >= 0) || !(c.ExpertCapacity >= 0) { // also rejects NaN
 		return errors.New("Config.Temperature and Config.ExpertCapacity must be numbers and not negative")
 	}
 	switch c.Constrain {

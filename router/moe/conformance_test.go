@@ -20,11 +20,12 @@ import (
 	"github.com/luthier-dev/luthier/router/serve"
 )
 
-// TestConformance has the official OpenAI client pass the suite against the engine behind package
-// serve. Random weights do not say what a scenario wants to hear, so a grammar holds each answer to
-// its words: the engine generates them token by token, and they go through the tool-call parser,
-// the server, HTTP and the client. What no engine does by itself, failing with a given status or
-// breaking off, is added between the engine and the server.
+// TestConformance runs the conformance suite with the official OpenAI client against the engine
+// behind package serve. Random weights do not produce the answers that a scenario needs, so a
+// grammar constrains each answer to its words: the engine generates them token by token, and they
+// go through the tool-call parser, the server, HTTP and the client. Behaviour that no engine shows
+// by itself, such as failing with a given status or breaking off, is added between the engine and
+// the server.
 func TestConformance(t *testing.T) {
 	tier.Normal(t)
 	agenttest.CheckLeaks(t)
@@ -62,7 +63,7 @@ func TestConformance(t *testing.T) {
 	}, opts...)
 }
 
-// prompted is the engine, held to the words of the scenario that a request names.
+// prompted is the engine, constrained to the words of the scenario that a request names.
 type prompted struct{ *moe.Model }
 
 func (p prompted) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
@@ -91,7 +92,7 @@ func (p prompted) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agen
 	}
 }
 
-// script is what of a reply the engine says, and what happens after it.
+// script is the part of a reply that the engine generates, and what happens after it.
 type script struct {
 	text  string
 	ids   []string
@@ -99,7 +100,7 @@ type script struct {
 	last  agenttest.WireEvent
 }
 
-// rawAnswer writes a reply as the model's template has it.
+// rawAnswer writes a reply in the format of the model's template.
 func rawAnswer(reply agenttest.Reply) *script {
 	r := &script{}
 	var b strings.Builder
@@ -151,7 +152,7 @@ func orEmpty(args string) string {
 	return args
 }
 
-// adjust gives a chunk the ids and counts of the scenario.
+// adjust sets the ids and counts of the scenario in a chunk.
 func (r *script) adjust(c agent.Chunk) agent.Chunk {
 	switch c := c.(type) {
 	case agent.ToolCallStart:
@@ -193,7 +194,7 @@ func failure(status int, f agenttest.Failure, retryAfter string) *agent.ModelErr
 	return me
 }
 
-// replyTo returns what the scenario that the request names wants to be answered.
+// replyTo returns the answer expected by the scenario that the request names.
 func replyTo(req *agent.Request) (agenttest.Reply, error) {
 	var text strings.Builder
 	for _, m := range req.Messages {

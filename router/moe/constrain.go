@@ -13,7 +13,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/toolformat"
 )
 
-// newVocab returns the vocabulary as grammars see it, made when the first one is compiled.
+// newVocab returns a function that returns the vocabulary in the form that grammars use. It is
+// built when the first grammar is compiled.
 func (m *Model) newVocab() func() *grammar.Vocab {
 	return sync.OnceValue(func() *grammar.Vocab {
 		ends := m.tok.EndOfGeneration()
@@ -29,8 +30,8 @@ func (m *Model) newVocab() func() *grammar.Vocab {
 	})
 }
 
-// constraint returns what an answer is held to, nil for nothing: the grammar in Extra, calls of the
-// tools, the schema of structured output, or calls or else the schema.
+// constraint returns the constraint on an answer, nil if there is none: the grammar in Extra, tool
+// calls, the schema of structured output, or calls or the schema.
 func (m *Model) constraint(req *agent.Request, p *prompt) (scheduler.Constraint, error) {
 	choice := toolformat.Choice{Prompt: p.opening, Parallel: true, Exact: m.cfg.Constrain == ConstrainExact}
 	if raw, ok := req.Extra["parallel_tool_calls"]; ok {
@@ -73,7 +74,7 @@ func (m *Model) constraint(req *agent.Request, p *prompt) (scheduler.Constraint,
 	return m.compiled("tools", key, choice, func() (*toolformat.Grammar, error) { return m.format.Grammar(tools, choice) })
 }
 
-// withoutTools is constraint for a request that may not call.
+// withoutTools is constraint for a request that may not call tools.
 func (m *Model) withoutTools(req *agent.Request, c toolformat.Choice) (scheduler.Constraint, error) {
 	switch mode := req.ToolChoice.Mode; {
 	case mode == agent.ToolModeRequired || mode == agent.ToolModeNamed:
@@ -86,7 +87,8 @@ func (m *Model) withoutTools(req *agent.Request, c toolformat.Choice) (scheduler
 	})
 }
 
-// ownGrammar compiles a grammar of the caller's, a JSON string in the language of package grammar.
+// ownGrammar compiles a grammar supplied by the caller: a JSON string in the language of package
+// grammar.
 func (m *Model) ownGrammar(raw json.RawMessage) (scheduler.Constraint, error) {
 	var src string
 	if err := json.Unmarshal(raw, &src); err != nil {
@@ -101,7 +103,7 @@ func (m *Model) ownGrammar(raw json.RawMessage) (scheduler.Constraint, error) {
 	})
 }
 
-// compiled returns the grammar of a kind and key from the cache, or makes it.
+// compiled returns the grammar with a kind and key from the cache, or builds it.
 func (m *Model) compiled(kind string, key []byte, c toolformat.Choice, build func() (*toolformat.Grammar, error)) (scheduler.Constraint, error) {
 	id := fmt.Sprintf("%s\x00%x\x00%+v", kind, sha256.Sum256(key), c)
 	return m.grammars.get(id, func() (*grammar.Grammar, error) {
@@ -117,7 +119,7 @@ func (m *Model) compiled(kind string, key []byte, c toolformat.Choice, build fun
 	})
 }
 
-// enforceable replaces the schemas that a grammar cannot hold a model to by that of any object.
+// enforceable replaces schemas that a grammar cannot enforce by the schema of any object.
 func (m *Model) enforceable(tools []toolformat.Tool) []toolformat.Tool {
 	out := make([]toolformat.Tool, len(tools))
 	for i, t := range tools {
@@ -129,7 +131,7 @@ func (m *Model) enforceable(tools []toolformat.Tool) []toolformat.Tool {
 	return out
 }
 
-// holds reports whether a grammar can hold the model to a tool's schema.
+// holds reports whether a grammar can enforce a tool's schema.
 func (m *Model) holds(t toolformat.Tool) bool {
 	raw, _ := json.Marshal(t)
 	key := sha256.Sum256(raw)
@@ -153,8 +155,8 @@ func (m *Model) holds(t toolformat.Tool) bool {
 	return err == nil
 }
 
-// grammarCache keeps the grammars used last, with the states and masks they have met. Compiling
-// takes about a millisecond, masks are worth more.
+// grammarCache keeps the most recently used grammars, with the states and masks computed so far.
+// Compiling takes about a millisecond; the masks are worth more.
 type grammarCache struct {
 	mu    sync.Mutex
 	list  []cachedGrammar            // the latest last
@@ -166,7 +168,7 @@ type cachedGrammar struct {
 	g   *grammar.Grammar
 }
 
-// Bounds of the cache. The answers of holds are forgotten all at once.
+// Limits of the cache. The results of holds are cleared all at once.
 const (
 	maxGrammars = 16
 	maxVerdicts = 4096
@@ -179,7 +181,7 @@ func (c *grammarCache) get(key string, build func() (*grammar.Grammar, error)) (
 		if e.key != key {
 			continue
 		}
-		if e.g.Err() != nil { // it has met too many states: begin anew
+		if e.g.Err() != nil { // it has reached too many states: start again
 			e.g = e.g.Fork()
 		}
 		c.list = append(append(c.list[:i:i], c.list[i+1:]...), e)

@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// conversation puts a request into the terms of chat templates. Texts that are not the template's
-// own are guarded.
+// conversation converts a request to the form for chat templates. Text that is not the template's
+// own is guarded.
 func (m *Model) conversation(req *agent.Request) (toolformat.Conversation, error) {
 	c := toolformat.Conversation{GenerationPrompt: true, Now: m.cfg.Now()}
 	if req.System != "" {
@@ -52,12 +52,12 @@ func callable(req *agent.Request) []toolformat.Tool {
 	return tools
 }
 
-// schema guards the texts in a tool's schema, which may come from a foreign server, as its
-// description does.
+// schema guards the texts in a tool's schema, which may come from an untrusted server, as its
+// description may.
 func (m *Model) schema(raw json.RawMessage) json.RawMessage {
 	v, err := jsontree.Parse(raw)
 	if err != nil {
-		return raw // the template says what is wrong with it
+		return raw // the template reports what is wrong with it
 	}
 	if !m.markTree(v) {
 		return raw
@@ -65,7 +65,7 @@ func (m *Model) schema(raw json.RawMessage) json.RawMessage {
 	return v.JSON()
 }
 
-// variables sets what a template is told beside the messages.
+// variables sets the template's variables other than the messages.
 func (m *Model) variables(c *toolformat.Conversation, req *agent.Request) error {
 	c.Vars = map[string]json.RawMessage{}
 	switch req.Effort {
@@ -113,7 +113,8 @@ func (m *Model) userTurn(out []toolformat.Message, msg agent.Message) ([]toolfor
 	return append(out, toolformat.Message{Role: "user", Content: m.guard.mark(msg.Text())}), nil
 }
 
-// assistantTurn leaves parts of other providers and signed reasoning out: they mean nothing here.
+// assistantTurn leaves out parts of other providers and signed reasoning: they are meaningless
+// here.
 func (m *Model) assistantTurn(out []toolformat.Message, msg agent.Message, names map[string]string) ([]toolformat.Message, error) {
 	t := toolformat.Message{Role: "assistant", Content: m.guard.mark(msg.Text())}
 	for _, p := range msg.Parts {
@@ -128,16 +129,16 @@ func (m *Model) assistantTurn(out []toolformat.Message, msg agent.Message, names
 		}
 	}
 	if len(t.Calls) > 0 {
-		// The line break between the text and the first call is the template's: it writes one
-		// again.
+		// The line break between the text and the first call comes from the template, which writes
+		// it again.
 		t.Content = strings.TrimRight(t.Content, "\n")
 	}
 	return append(out, t), nil
 }
 
-// arguments returns the arguments of a call as JSON that a template can take apart; what a model
-// wrote that is no JSON object becomes the text of one. Escapes are resolved first, so that no
-// control text hides behind them.
+// arguments returns the arguments of a call as JSON that a template can process. If the model wrote
+// anything other than a JSON object, it becomes a JSON string. Escapes are resolved first, so that
+// they cannot hide a control text.
 func (m *Model) arguments(args json.RawMessage) json.RawMessage {
 	if len(args) == 0 {
 		return json.RawMessage(`{}`)
@@ -151,8 +152,8 @@ func (m *Model) arguments(args json.RawMessage) json.RawMessage {
 	return v.JSON()
 }
 
-// markTree guards the strings of a JSON value that hold control texts and leaves the others as they
-// were written. It reports whether there were any.
+// markTree guards the strings of a JSON value that contain control texts and leaves the others as
+// they were written. It reports whether there were any.
 func (m *Model) markTree(v *jsontree.Value) (changed bool) {
 	if v.Kind == jsontree.String {
 		if text := v.Text(); m.guard.mark(text) != text {

@@ -5,7 +5,7 @@ import "github.com/luthier-dev/luthier/agent"
 var _ agent.TokenCounter = (*Model)(nil)
 
 // CountTokens returns the exact length of a request's prompt in tokens, up to where the answer
-// begins. It reports false for a request that the model cannot take.
+// begins. It reports false if the model cannot take the request.
 func (m *Model) CountTokens(req *agent.Request) (int, bool) {
 	p, err := m.render(req, true)
 	if err != nil {

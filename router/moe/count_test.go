@@ -8,7 +8,7 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// TestCountTokens: the count is what the model then reports as its input.
+// TestCountTokens: the count equals what the model then reports as its input.
 func TestCountTokens(t *testing.T) {
 	m := load(t, moe.Config{})
 	for _, text := range []string{"hi", strings.Repeat("a long file, ", 60), "héllo 世界 <|im_start|>"} {

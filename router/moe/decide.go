@@ -7,7 +7,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 )
 
-// maxDraws is how many answers are drawn in search of one that makes no avoided call.
+// maxDraws limits how many answers are sampled to find one that makes no avoided call.
 const maxDraws = 32
 
 // search takes the likeliest answer that a beam of that width finds.
@@ -23,7 +23,7 @@ func (a *answer) search(ctx context.Context, width int) (length bool, err error)
 	return a.takeAll(tokens) && cut, nil
 }
 
-// takeAll passes a decided answer to the output and reports whether all of it was wanted.
+// takeAll passes a complete answer to the output and reports whether all of it was wanted.
 func (a *answer) takeAll(tokens []scheduler.Token) bool {
 	for _, t := range tokens {
 		if !a.take(t) {
@@ -33,9 +33,9 @@ func (a *answer) takeAll(tokens []scheduler.Token) bool {
 	return true
 }
 
-// otherThanAvoided answers as without a list of avoided calls, unless the answer makes one. Then,
-// with a temperature, it draws again, which leaves the odds among all other answers as they are;
-// else, or when luck fails, it searches.
+// otherThanAvoided answers as if there were no avoided calls, unless the answer makes one. Then,
+// with a temperature, it samples again, which leaves the odds among all other answers unchanged.
+// Without a temperature, or if sampling finds none, it searches.
 func (a *answer) otherThanAvoided(ctx context.Context) (length bool, err error) {
 	draws := 1
 	if a.req.Sample.Temperature > 0 {
@@ -55,8 +55,8 @@ func (a *answer) otherThanAvoided(ctx context.Context) (length bool, err error) 
 	return a.search(ctx, 1)
 }
 
-// draw generates an answer without passing it on. The end of the context ends it as any limit on
-// its length does.
+// draw generates an answer without passing it on. The end of the context ends it like any limit on
+// its length.
 func (a *answer) draw(ctx context.Context, r scheduler.Request) (tokens []scheduler.Token, length bool, err error) {
 	stops, decoder := newStopFinder(a.out.stops.stops), a.m.tok.NewDecoder()
 	for t, err := range a.m.engine.Generate(ctx, r) {

@@ -10,14 +10,14 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 )
 
-// embedding is what a file says of how its model embeds texts.
+// embedding holds what a file says about how its model embeds texts.
 type embedding struct {
 	pooling scheduler.Pooling
-	err     error // why it cannot
+	err     error // why the model cannot embed
 }
 
-// readEmbedding reads how the model of f embeds. A file that says nothing is of a model that was
-// made to write; the mean over its tokens is the usual choice then.
+// readEmbedding reads how the model of f embeds. A file that says nothing belongs to a generative
+// model; the mean over its tokens is the usual choice then.
 func readEmbedding(f *gguf.File, arch string) embedding {
 	if causal, ok := f.Bool(arch + ".attention.causal"); ok && !causal {
 		return embedding{err: errors.New("its tokens attend to those that follow them, and this engine computes causal attention only; take an embedding model made from a causal one, such as Qwen3-Embedding, or a server")}
@@ -26,7 +26,7 @@ func readEmbedding(f *gguf.File, arch string) embedding {
 	if !ok {
 		return embedding{pooling: scheduler.PoolMean}
 	}
-	switch kind { // the numbers of llama.cpp
+	switch kind { // the numbers used by llama.cpp
 	case 0, 1:
 		return embedding{pooling: scheduler.PoolMean}
 	case 2:
@@ -39,19 +39,19 @@ func readEmbedding(f *gguf.File, arch string) embedding {
 	return embedding{err: fmt.Errorf("its pooling_type %d is unknown; known are 0 to 4", kind)}
 }
 
-// Embed returns a vector for each of texts: the hidden states of a text's tokens behind the last
-// norm, pooled as the model's file says (pooling_type: mean, first or last token), else their mean.
-// Vectors are as wide as the model's residual stream and are not scaled to a length.
+// Embed returns a vector for each of texts: the hidden states of a text's tokens after the last
+// norm, pooled as the model's file says (pooling_type: mean, first or last token), or else their
+// mean. Vectors are as wide as the model's residual stream and are not normalised.
 //
-// It is made for embedding models that are causal transformers, such as the GGUF files of
-// Qwen3-Embedding; those were trained to be asked with an instruction before the query. Any other
-// model that [Load] takes gives vectors, too, but models that were trained to write do not tell
-// meanings apart well. Encoders such as BERT, and models whose file turns causal attention off, are
-// not supported: the first are refused by Load, the second here.
+// Embed is made for embedding models that are causal transformers, such as the GGUF files of
+// Qwen3-Embedding; those were trained on queries with an instruction in front. Any other model that
+// [Load] accepts returns vectors, too, but generative models do not distinguish meanings well.
+// Encoders such as BERT, and models whose file turns causal attention off, are not supported: the
+// first are refused by Load, the second here.
 //
-// Marks of the chat template in a text are plain text. A text that is empty or longer than the
-// context is an error of kind [agent.ErrInvalid] or [agent.ErrContextLength] that has a method
-// Refused, and nothing is returned for the others.
+// Marks of the chat template in a text are plain text. For a text that is empty or longer than the
+// context, Embed returns an error of kind [agent.ErrInvalid] or [agent.ErrContextLength] that has a
+// method Refused, and no vectors for the others.
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	if m.embedding.err != nil {
 		return nil, unsupported(fmt.Errorf("moe: embed with %s: %w", m.name, m.embedding.err))
@@ -74,10 +74,10 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 	return vectors, nil
 }
 
-// textError is an error that one of the texts is the reason of.
+// textError is an error caused by one of the texts.
 type textError struct{ *agent.ModelError }
 
-// Refused says that other texts may be embedded.
+// Refused reports that other texts may be embedded.
 func (textError) Refused() bool { return true }
 
 // Unwrap returns the *[agent.ModelError].

@@ -20,8 +20,8 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// embedder makes a small model whose file says more of embedding, and returns it with the bytes of
-// its file.
+// embedder makes a small model whose file has the embedding settings that more writes, and returns
+// it with the bytes of its file.
 func embedder(t *testing.T, arch string, more func(*gguf.Writer)) (*moe.Model, []byte) {
 	t.Helper()
 	w, err := synth.NewWriter(synth.Tiny(arch))
@@ -78,7 +78,7 @@ func hiddenStates(t *testing.T, data []byte, tokens []int32) [][]float32 {
 	return rows
 }
 
-// TestEmbed compares vectors with hidden states that are pooled here, as each file asks for.
+// TestEmbed compares vectors with hidden states that the test pools as each file asks.
 func TestEmbed(t *testing.T) {
 	tier.Normal(t)
 	texts := []string{"how are indexes locked?", strings.Repeat("func lock() error { return nil }\n", 5), "x"}
@@ -169,8 +169,8 @@ func TestEmbedRefuses(t *testing.T) {
 	}
 }
 
-// TestEncodersDoNotLoad refuses a file of an architecture that only embeds, and says which are
-// possible.
+// TestEncodersDoNotLoad: a file with an architecture that can only embed is refused, and the error
+// lists those supported.
 func TestEncodersDoNotLoad(t *testing.T) {
 	w := &gguf.Writer{}
 	w.SetString("general.architecture", "bert")
@@ -184,7 +184,7 @@ func TestEncodersDoNotLoad(t *testing.T) {
 	}
 }
 
-// What package retrieval/embed takes for a model.
+// The interface that package retrieval/embed expects of a model.
 var _ interface {
 	Name() string
 	Embed(ctx context.Context, texts []string) ([][]float32, error)

@@ -10,7 +10,7 @@ import (
 
 const provider = "moe"
 
-// modelError puts an error of the engine into the contract's terms.
+// modelError converts an error of the engine to an agent.ModelError.
 func modelError(ctx context.Context, err error) *agent.ModelError {
 	if me, ok := errors.AsType[*agent.ModelError](err); ok {
 		return me
@@ -23,7 +23,7 @@ func modelError(ctx context.Context, err error) *agent.ModelError {
 	case ctx.Err() != nil:
 		me.Kind = agent.ErrCanceled
 	case errors.As(err, &busy):
-		// A full queue is the caller's rate to lower: 429, as the HTTP API has it.
+		// If the queue is full, the caller must lower its rate: 429, as in the HTTP API.
 		me.Kind, me.Status, me.RetryAfter = agent.ErrRateLimit, 429, busy.Wait
 	case errors.Is(err, scheduler.ErrContextFull):
 		me.Kind = agent.ErrContextLength

@@ -5,7 +5,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 )
 
-// GuardRune is what control texts are broken with.
+// GuardRune is the rune that breaks up control texts.
 const GuardRune = guardRune
 
 // Rendered returns the prompt of a request, as text with guards and as tokens.
@@ -21,14 +21,14 @@ func Rendered(m *Model, req *agent.Request) (string, []int32, error) {
 	return r.Text, m.tokens(r.Text), nil
 }
 
-// Grammars returns how many compiled grammars a model keeps.
+// Grammars returns the number of compiled grammars in a model's cache.
 func Grammars(m *Model) int {
 	m.grammars.mu.Lock()
 	defer m.grammars.mu.Unlock()
 	return len(m.grammars.list)
 }
 
-// Constraint returns what the answer to a request is held to.
+// Constraint returns the constraint on the answer to a request.
 func Constraint(m *Model, req *agent.Request) (scheduler.Constraint, error) {
 	p, err := m.render(req, true)
 	if err != nil {
@@ -40,5 +40,5 @@ func Constraint(m *Model, req *agent.Request) (scheduler.Constraint, error) {
 // EndTokens returns the tokens that end an answer.
 func EndTokens(m *Model) []int32 { return m.tok.EndOfGeneration() }
 
-// EmbedTokens returns the tokens that a text is embedded as.
+// EmbedTokens returns the tokens that are embedded for a text.
 func EmbedTokens(m *Model, text string) []int32 { return m.embedTokens(text) }

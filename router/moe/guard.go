@@ -5,17 +5,17 @@ import (
 	"unicode/utf8"
 )
 
-// guardRune is put into control texts that stand in messages, so that they do not become control
-// tokens: the prompt is cut there after it was rendered, and the pieces are tokenized apart. It is
-// a noncharacter, which no text for interchange holds (Unicode 23.7); should one hold it all the
-// same, it is dropped.
+// guardRune is inserted into control texts that occur in messages, so that they do not become
+// control tokens: the rendered prompt is cut at these runes, and the pieces are tokenized
+// separately. It is a noncharacter, which no text for interchange contains (Unicode 23.7). If a
+// text contains it anyway, it is dropped.
 const guardRune = "\U0001FFFE"
 
-// guard breaks the control texts of a vocabulary wherever they stand in text that is not the
+// guard breaks up the control texts of a vocabulary wherever they occur in text that is not the
 // template's own.
 type guard struct{ texts *strings.Replacer }
 
-// newGuard takes the texts of all control tokens.
+// newGuard returns a guard for the texts of all control tokens.
 func newGuard(controls []string) *guard {
 	pairs := []string{guardRune, ""}
 	for _, c := range controls {
@@ -27,7 +27,7 @@ func newGuard(controls []string) *guard {
 	return &guard{strings.NewReplacer(pairs...)}
 }
 
-// mark returns text with its control texts broken.
+// mark returns text with its control texts broken up.
 func (g *guard) mark(text string) string { return g.texts.Replace(text) }
 
 // pieces cuts a rendered prompt at the marks.

@@ -14,7 +14,7 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// TestInvalidSettings asks for what cannot be: the error is of the kind that nobody tries again.
+// TestInvalidSettings: for impossible settings the error is of a kind that is not retried.
 func TestInvalidSettings(t *testing.T) {
 	m := load(t, moe.Config{})
 	for name, edit := range map[string]func(*agent.Request){
@@ -38,7 +38,7 @@ func TestInvalidSettings(t *testing.T) {
 	}
 }
 
-// TestOddEffort writes an effort that no provider knows into the prompt as text.
+// TestOddEffort: an effort that no provider knows is written into the prompt as text.
 func TestOddEffort(t *testing.T) {
 	m := load(t, moe.Config{Template: "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}Reasoning: {{ reasoning_effort }}"})
 	req := ask("hello")
@@ -49,7 +49,7 @@ func TestOddEffort(t *testing.T) {
 	}
 }
 
-// TestEmptyStop takes an empty stop text for none.
+// TestEmptyStop: an empty stop text counts as none.
 func TestEmptyStop(t *testing.T) {
 	m := load(t, moe.Config{})
 	req := ask("count")
@@ -61,9 +61,9 @@ func TestEmptyStop(t *testing.T) {
 	}
 }
 
-// TestStopCountsTheCache has an answer end at a stop text: what of the prompt was cached is told
-// all the same. A sequence that a stop text ended may still be in use when the next request comes,
-// so a few are asked.
+// TestStopCountsTheCache: if an answer ends at a stop text, the number of cached prompt tokens is
+// still reported. A sequence that a stop text ended may still be in use when the next request
+// comes, so several requests are made.
 func TestStopCountsTheCache(t *testing.T) {
 	m := load(t, moe.Config{})
 	cached := false
@@ -82,8 +82,8 @@ func TestStopCountsTheCache(t *testing.T) {
 	}
 }
 
-// TestStopInCall cuts a call off with a stop text, at each of its places: no call that can be run
-// comes out, unless it was whole.
+// TestStopInCall cuts a call off with a stop text at each position: no call that could be run comes
+// out unless it is complete.
 func TestStopInCall(t *testing.T) {
 	m := load(t, moe.Config{})
 	for _, stop := range []string{"weather", "city", "Kö", "days", "2", "}", "}}", "\n</tool"} {
@@ -103,8 +103,8 @@ func TestStopInCall(t *testing.T) {
 	}
 }
 
-// TestIDsAfterCompaction goes on from the last call of a conversation whose first ones were
-// dropped.
+// TestIDsAfterCompaction: the numbering continues from the last call of a conversation whose first
+// ones were dropped.
 func TestIDsAfterCompaction(t *testing.T) {
 	m := load(t, moe.Config{})
 	req := ask("go on")
@@ -122,7 +122,7 @@ func TestIDsAfterCompaction(t *testing.T) {
 }
 
 // TestToolsAreText puts control texts into every text of a tool and of a call: none becomes a
-// control token, and calls are held to the schema as it was given.
+// control token, and calls follow the schema as it was given.
 func TestToolsAreText(t *testing.T) {
 	m := load(t, moe.Config{Template: `{% for t in tools %}{{ t | tojson }}{% endfor %}{% for m in messages %}{{ m.role }} {{ m.content }}{% for c in m.tool_calls %}{{ c.id }} {{ c.function.name }} {{ c.function.arguments | tojson }}{% endfor %}{{ m.tool_call_id }}{{ m.name }}
 {% endfor %}<|im_start|>assistant
@@ -145,8 +145,8 @@ func TestToolsAreText(t *testing.T) {
 	}
 }
 
-// TestTemplates has random weights answer through many templates at a high temperature, free and
-// forced to call: the outcome is text or sound calls, or cut by the limit.
+// TestTemplates generates with random weights through many templates at a high temperature, free
+// and forced to call: the outcome is text, valid calls, or cut off by the limit.
 func TestTemplates(t *testing.T) {
 	tier.Normal(t)
 	files := devdata.Glob(t, "moe-dev/templates/*.jinja")
@@ -211,8 +211,8 @@ func hotAnswer(t *testing.T, m *moe.Model, choice agent.ToolChoice, seed int64, 
 	}
 }
 
-// TestOutputWithTools may call tools although its last answer is to be of a schema; what is no call
-// is of the schema.
+// TestOutputWithTools: if tools may be called and the last answer must follow a schema, an answer
+// that is not a call follows the schema.
 func TestOutputWithTools(t *testing.T) {
 	m := load(t, moe.Config{})
 	hot := 1.5
@@ -246,8 +246,8 @@ func TestOutputWithTools(t *testing.T) {
 	}
 }
 
-// TestManyTools has more tools than grammars are kept, of which some cannot be enforced: the
-// request's own grammar is kept.
+// TestManyTools: with more tools than the cache keeps grammars, some of which cannot be enforced,
+// the request's own grammar is kept.
 func TestManyTools(t *testing.T) {
 	m := load(t, moe.Config{Constrain: moe.ConstrainLenient})
 	req := ask("hello")

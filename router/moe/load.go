@@ -13,11 +13,10 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// Load reads a model from a GGUF file and starts its engine. Close the model to give its memory
-// back.
+// Load reads a model from a GGUF file and starts its engine. Close the model to release its memory.
 //
-// Memory is asked for beforehand: when weights, cache and scratch do not fit what the system has
-// left, the error gives the numbers and nothing was loaded.
+// Memory is checked in advance: if weights, cache and scratch space do not fit the system's free
+// memory, the error gives the numbers and nothing is loaded.
 func Load(path string, cfg Config) (*Model, error) {
 	f, err := gguf.Open(path)
 	if err != nil {
@@ -26,8 +25,8 @@ func Load(path string, cfg Config) (*Model, error) {
 	return load(path, f, cfg)
 }
 
-// LoadBytes is [Load] for a GGUF file in memory, such as one that is embedded in the program. The
-// name stands for the path in errors. The data must not change while the model is open.
+// LoadBytes is [Load] for a GGUF file in memory, such as one that is embedded in the program. name
+// replaces the path in errors. The data must not change while the model is open.
 func LoadBytes(name string, data []byte, cfg Config) (*Model, error) {
 	f, err := gguf.Parse(data)
 	if err != nil {
@@ -36,11 +35,11 @@ func LoadBytes(name string, data []byte, cfg Config) (*Model, error) {
 	return load(name, f, cfg)
 }
 
-// load makes a model of f, which it closes with it.
+// load makes a model from f, which is closed with the model.
 func load(name string, f *gguf.File, cfg Config) (*Model, error) {
 	m := &Model{closers: []func() error{f.Close}}
 	if err := m.load(f, cfg); err != nil {
-		_ = m.free() // what there is to say is why
+		_ = m.free() // the error to report is the reason
 		return nil, fmt.Errorf("moe: load %s: %w", name, err)
 	}
 	return m, nil
@@ -71,7 +70,7 @@ func (m *Model) load(f *gguf.File, cfg Config) error {
 	return nil
 }
 
-// readText reads what stands between text and tokens: the vocabulary, the chat template and the
+// readText reads what converts between text and tokens: the vocabulary, the chat template and the
 // tool-call format.
 func (m *Model) readText(f *gguf.File, h *transformer.Hyper) (err error) {
 	if m.tok, err = tokenizer.FromGGUF(f); err != nil {
@@ -101,7 +100,7 @@ func (m *Model) readText(f *gguf.File, h *transformer.Hyper) (err error) {
 	return nil
 }
 
-// chatML is the template of files that have none: the most common one.
+// chatML is the default template for files that have none: the most common one.
 const chatML = `{% for message in messages %}<|im_start|>{{ message.role }}
 {{ message.content }}<|im_end|>
 {% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
@@ -114,8 +113,8 @@ func (m *Model) pieceOf(id int32, ok bool) string {
 	return string(m.tok.AppendPiece(nil, id))
 }
 
-// readMarks collects the control tokens, and the texts that must not become marks when they stand
-// in a message.
+// readMarks collects the control tokens, and the texts that must not become control tokens if they
+// occur in a message.
 func (m *Model) readMarks() {
 	m.controls = map[string]int32{}
 	var texts []string
@@ -134,8 +133,8 @@ func (m *Model) readMarks() {
 	m.guard = newGuard(texts)
 }
 
-// passTokens is how many tokens one pass computes at most. More would use the weights no better and
-// keep others waiting.
+// passTokens limits how many tokens one pass computes. More would not use the weights any better
+// and would keep others waiting.
 const passTokens = 512
 
 // readWeights loads the network and starts the engine.
@@ -187,7 +186,7 @@ func (m *Model) network(f *gguf.File, pages int, kv gguf.Type) (*transformer.Net
 	return net, nil
 }
 
-// draft opens the model that drafts for this one, nil if there is none.
+// draft opens the draft model for this one, or returns nil if there is none.
 func (m *Model) draft(kv gguf.Type) (*scheduler.DraftModel, error) {
 	var f *gguf.File
 	var err error
@@ -211,8 +210,8 @@ func (m *Model) draft(kv gguf.Type) (*scheduler.DraftModel, error) {
 	return d, nil
 }
 
-// draftModel loads a small model that drafts for this one. Its vocabulary must be the same, token
-// by token.
+// draftModel loads a small draft model for this one. Its vocabulary must be the same, token by
+// token.
 func (m *Model) draftModel(f *gguf.File, kv gguf.Type) (*scheduler.DraftModel, error) {
 	m.closers = append(m.closers, f.Close)
 	tok, err := tokenizer.FromGGUF(f)
@@ -235,7 +234,7 @@ func (m *Model) draftModel(f *gguf.File, kv gguf.Type) (*scheduler.DraftModel, e
 	return scheduler.NewDraftModel(m.net.Hyper(), net, scheduler.DraftConfig{Cache: transformer.CacheConfig{Type: kv, Pages: pages}, Context: m.cfg.Context})
 }
 
-// free releases everything, the newest first.
+// free releases everything in reverse order.
 func (m *Model) free() error {
 	var errs []error
 	for i := len(m.closers) - 1; i >= 0; i-- {

@@ -8,13 +8,13 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// EachMetric emits the engine's figures under the names they have in Prometheus. It has the shape
-// that package serve's Config.Metrics takes.
+// EachMetric emits the engine's metrics under their Prometheus names. It has the signature of the
+// Metrics field in package serve's Config.
 //
-// Besides counts of requests, passes and tokens these are: what each kind of drafter proposed and
-// how much of it was accepted, tokens a pass, the state of the key-value cache, and for each layer
-// of a Mixture-of-Experts model how evenly its experts are used (the busiest expert's share over
-// the mean, and the entropy in bits).
+// In addition to counts of requests, passes and tokens, the metrics are: what each kind of drafter
+// proposed and how much of it was accepted, tokens per pass, the state of the key-value cache, and
+// for each layer of a Mixture-of-Experts model how evenly its experts are used (the busiest
+// expert's share over the mean, and the entropy in bits).
 func (m *Model) EachMetric(emit func(name, help string, counter bool, labels map[string]string, value float64)) {
 	s := m.engine.Metrics()
 	counts := func(name, help, label string, values map[string]uint64) {

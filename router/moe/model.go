@@ -22,8 +22,8 @@ type Model struct {
 	template *toolformat.Template
 	format   *toolformat.Format
 	guard    *guard
-	controls map[string]int32      // control tokens by how they are written
-	vocab    func() *grammar.Vocab // made when it is first needed
+	controls map[string]int32      // control tokens by their text
+	vocab    func() *grammar.Vocab // built when first needed
 	grammars grammarCache
 
 	embedding embedding
@@ -35,16 +35,16 @@ type Model struct {
 	closing sync.Once
 }
 
-// Name returns the model's name: Config.Name or what its file says.
+// Name returns the model's name: Config.Name or the name in its file.
 func (m *Model) Name() string { return m.name }
 
-// Format returns the name of the tool-call format that the model speaks.
+// Format returns the name of the model's tool-call format.
 func (m *Model) Format() string { return m.format.Name }
 
-// Formats returns the names of the tool-call formats that [Config].Format may name.
+// Formats returns the names that are valid for [Config].Format.
 func Formats() []string { return toolformat.Formats() }
 
-// Capabilities says what the model can do.
+// Capabilities returns what the model can do.
 func (m *Model) Capabilities() agent.Capabilities {
 	return agent.Capabilities{
 		Tools: true, StreamingTools: true, ParallelTools: true, ToolChoice: true, Thinking: true,
@@ -54,25 +54,26 @@ func (m *Model) Capabilities() agent.Capabilities {
 	}
 }
 
-// Close ends running requests with an error and gives the memory back. It may be called more than
+// Close ends running requests with an error and releases the memory. It may be called more than
 // once.
 func (m *Model) Close() (err error) {
 	m.closing.Do(func() { err = m.free() })
 	return err
 }
 
-// Shutdown takes no more requests and returns when the running ones have ended, or with ctx, which
-// ends them. The model must still be closed.
+// Shutdown accepts no more requests and returns when the running ones have ended. If ctx ends
+// first, it ends them and returns. The model must still be closed.
 func (m *Model) Shutdown(ctx context.Context) error { return m.engine.Shutdown(ctx) }
 
-// Tokenize returns the tokens of text. With special set, control tokens that are written out in it
-// become the tokens; without, they are plain text. No token is added at the beginning.
+// Tokenize returns the tokens of text. If special is set, control tokens written out in text become
+// those tokens; otherwise they are plain text. No token is added at the beginning.
 func (m *Model) Tokenize(text string, special bool) []int32 { return m.tok.Encode(text, special) }
 
-// Detokenize returns the text of tokens, control tokens written out.
+// Detokenize returns the text of tokens, with control tokens written out.
 func (m *Model) Detokenize(tokens []int32) string { return m.tok.Decode(tokens) }
 
-// Logits returns a row of vocabulary logits for each of tokens: what the model expects after it.
+// Logits returns a row of vocabulary logits for each of tokens: the model's prediction of the token
+// after it.
 func (m *Model) Logits(ctx context.Context, tokens []int32) ([][]float32, error) {
 	rows, err := m.engine.Logits(ctx, tokens)
 	if err != nil {

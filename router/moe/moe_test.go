@@ -11,7 +11,7 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// write makes a model file of random weights and returns its path.
+// write writes a model file with random weights and returns its path.
 func write(t testing.TB, c synth.Config) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "model.gguf")
@@ -21,15 +21,15 @@ func write(t testing.TB, c synth.Config) string {
 	return path
 }
 
-// tinyConfig is a quarter of synth.Tiny: what a network of random weights computes does not matter
-// here.
+// tinyConfig returns a quarter of synth.Tiny: the output of a network with random weights does not
+// matter here.
 func tinyConfig() synth.Config {
 	c := synth.Tiny("qwen3moe")
 	c.Embd, c.HeadDim, c.ExpertFF = 128, 32, 64
 	return c
 }
 
-// tiny holds the file of a small Mixture-of-Experts model, which most tests load: it is generated
+// tiny returns the file of a small Mixture-of-Experts model, which most tests load. It is generated
 // once.
 var tiny = sync.OnceValues(func() ([]byte, error) {
 	w, err := synth.NewWriter(tinyConfig())
@@ -55,7 +55,7 @@ func writeTiny(t testing.TB) string {
 	return path
 }
 
-// load loads the small Mixture-of-Experts model until t ends.
+// load loads the small Mixture-of-Experts model and closes it when t ends.
 func load(t testing.TB, cfg moe.Config) *moe.Model {
 	t.Helper()
 	return loadFile(t, writeTiny(t), cfg)

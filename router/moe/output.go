@@ -24,7 +24,7 @@ type output struct {
 	reasoning bool // the last event was reasoning
 }
 
-// token takes one token and reports whether more are wanted.
+// token handles one token and reports whether more are wanted.
 func (o *output) token(id int32) bool {
 	return o.text(o.decoder.Write(id))
 }
@@ -37,7 +37,7 @@ func (o *output) text(s string) bool {
 	return !o.stopped && !o.gone
 }
 
-// close ends the answer: what was held back is read. Call it once.
+// close ends the answer: it parses what was held back. Call it once.
 func (o *output) close() {
 	if !o.stopped {
 		if o.text(o.decoder.Flush()); !o.stopped {
@@ -64,8 +64,8 @@ func (o *output) events(events []toolformat.Event) {
 	}
 }
 
-// chunks returns what an event is in the contract's terms. Text after the calls was written without
-// their results, so it is dropped, as every provider does.
+// chunks converts an event to agent chunks. Text after the calls was written without their results,
+// so it is dropped, as every provider does.
 func (o *output) chunks(e toolformat.Event) []agent.Chunk {
 	o.reasoning = e.Kind == toolformat.Reasoning
 	switch e.Kind {
@@ -99,20 +99,20 @@ func (o *output) finish(length bool) (agent.FinishReason, error) {
 	return agent.FinishStop, nil
 }
 
-// stopFinder cuts a text at the first of some stop texts.
+// stopFinder cuts a text at the first occurrence of any stop text.
 type stopFinder struct {
 	stops []string
-	held  string // may be the beginning of a stop
+	held  string // may be the beginning of a stop text
 }
 
-// newStopFinder takes the stops of a request; an empty one, which some clients send for none, is
-// none.
+// newStopFinder returns a finder for the stop texts of a request. Empty ones, which some clients
+// send for none, are ignored.
 func newStopFinder(stops []string) *stopFinder {
 	return &stopFinder{stops: slices.DeleteFunc(slices.Clone(stops), func(s string) bool { return s == "" })}
 }
 
-// feed returns the text that cannot be part of a stop, and whether a stop was found; the text ends
-// before it then.
+// feed returns the text that cannot be part of a stop text, and whether a stop text was found. The
+// returned text ends before it.
 func (f *stopFinder) feed(s string) (text string, found bool) {
 	if len(f.stops) == 0 {
 		return s, false

@@ -11,11 +11,12 @@ import (
 // prompt is a rendered request.
 type prompt struct {
 	tokens  []int32
-	opening string // what the template wrote of the answer itself: its header and perhaps the beginning of its reasoning
+	opening string // the part of the answer that the template wrote: its header and perhaps the beginning of its reasoning
 	tools   []toolformat.Tool
 }
 
-// render turns a request into tokens. With open set the prompt ends with the opening of the answer.
+// render turns a request into tokens. If open is set, the prompt ends with the opening of the
+// answer.
 func (m *Model) render(req *agent.Request, open bool) (*prompt, error) {
 	conv, err := m.conversation(req)
 	if err != nil {
@@ -38,7 +39,7 @@ func (m *Model) render(req *agent.Request, open bool) (*prompt, error) {
 	return p, nil
 }
 
-// tokens tokenizes a rendered prompt, guarded texts apart.
+// tokens tokenizes a rendered prompt, with guarded texts split.
 func (m *Model) tokens(text string) []int32 {
 	var tokens []int32
 	if bos, ok := m.tok.BOS(); ok && m.tok.AddBOS() && !strings.HasPrefix(text, m.pieceOf(bos, true)) {
@@ -51,8 +52,8 @@ func (m *Model) tokens(text string) []int32 {
 }
 
 // Warm computes the prompt of a request without answering it, so that the answer to a request that
-// begins with the same messages starts at once. An agent can warm a model with the results that are
-// in while other tools still run.
+// begins with the same messages starts at once. An agent can warm a model with the results it has
+// while other tools still run.
 func (m *Model) Warm(ctx context.Context, req *agent.Request) error {
 	p, err := m.render(req, false)
 	if err != nil {

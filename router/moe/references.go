@@ -8,17 +8,17 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// Bounds on what is offered for edit speculation.
+// Limits on what is offered for edit speculation.
 const (
 	maxReferences    = 8
-	minReferenceSize = 256     // bytes; shorter texts are found by the look-up in the prompt
+	minReferenceSize = 256     // bytes; shorter texts are found by prompt lookup
 	maxReferenceSize = 1 << 20 // bytes of one text
 )
 
 // references returns the texts that the answer is likely to repeat with changes, newest first: what
 // tools showed, without the line numbers they put before each line, and what was written before. A
-// call's arguments are JSON in most formats, so each text is offered as it stands inside a JSON
-// string when escaped is set.
+// call's arguments are JSON in most formats, so if escaped is set each text is offered in the form
+// it has inside a JSON string.
 func references(req *agent.Request, escaped bool) []string {
 	var texts []string
 	seen := map[string]bool{}
@@ -72,8 +72,8 @@ func longStrings(args json.RawMessage) []string {
 	return texts
 }
 
-// withoutLineNumbers removes the numbers before the lines of a file that a tool showed, when nearly
-// all lines have one. Lines without a number, such as a note of the tool, are left out then.
+// withoutLineNumbers removes the numbers before the lines of a file that a tool showed, if nearly
+// all lines have one. Lines without a number, such as a note by the tool, are left out then.
 func withoutLineNumbers(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	var b strings.Builder
@@ -90,7 +90,8 @@ func withoutLineNumbers(text string) string {
 	return b.String()
 }
 
-// cutLineNumber cuts a number and its separator, as in " 12\tfoo", "12|foo", "12: foo" or "12→foo".
+// cutLineNumber removes a number and its separator, as in " 12\tfoo", "12|foo", "12: foo" or
+// "12→foo".
 func cutLineNumber(line string) (rest string, ok bool) {
 	s := strings.TrimLeft(line, " ")
 	n := 0

@@ -8,8 +8,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 )
 
-// sampling reads how an answer is to be sampled. Extra fields have the names that llama.cpp and
-// vLLM give them; null is as good as absent.
+// sampling reads the sampling parameters. Extra fields have the names used by llama.cpp and vLLM;
+// null counts as absent.
 func (m *Model) sampling(req *agent.Request) (scheduler.SampleParams, error) {
 	p := scheduler.SampleParams{Temperature: float32(m.cfg.Temperature)}
 	if req.Temperature != nil {

@@ -13,29 +13,29 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 )
 
-// Bounds of a [Search].
+// Limits of a [Search].
 const (
-	searchWidth   = 16      // beginnings that are weighed at once, where a request has no beam
+	searchWidth   = 16      // beginnings that are scored at once if the request has no beam
 	maxOpen       = 1 << 15 // beginnings kept
-	maxBeginnings = 1 << 13 // weighed for one answer at most
+	maxBeginnings = 1 << 13 // scored for one answer at most
 )
 
 // Answer is one of the answers to a request.
 type Answer struct {
-	Chunks  []agent.Chunk // what Stream would yield, usage and finish among it; the ids of calls are the same for each answer
+	Chunks  []agent.Chunk // what Stream would yield, usage and finish included; the ids of calls are the same for each answer
 	Tokens  []agent.Token
-	LogProb float64 // the sum over the tokens; those that a grammar forces count as certain
+	LogProb float64 // the sum over the tokens; tokens that a grammar forces count as certain
 }
 
-// Search lists the answers to a request from the likeliest on, each once. It goes on where it
-// stopped, so that a hundred answers cost little more than the beginnings that they do not share,
-// where a beam with avoid_calls begins anew for each. It is for one goroutine at a time, holds
-// nothing but memory, and need not be closed.
+// Search lists the answers to a request from the likeliest on, each once. It continues where it
+// stopped, so that a hundred answers cost little more than the beginnings that they do not share; a
+// beam with avoid_calls starts over for each. It is for one goroutine at a time, holds only memory,
+// and need not be closed.
 type Search struct {
 	a     *answer
 	b     *beam
 	stop  []string
-	paths []*path // that are to be weighed next
+	paths []*path // that are scored next
 	open  openChoices
 	ended []*path // best last
 	told  map[string]bool
@@ -43,11 +43,11 @@ type Search struct {
 }
 
 // Search begins to list the answers to a request. It takes the same requests as a stream with
-// "beam" in [agent.Request].Extra, which is how many beginnings are weighed at once here; it may be
-// left out.
+// "beam" in [agent.Request].Extra. Here, beam is the number of beginnings that are scored at once;
+// it may be left out.
 //
-// The order is by the sum of log-probabilities, best first, as long as no token is wanted that is
-// not among the 32 likeliest after its beginning.
+// The order is by the sum of log-probabilities, best first, provided that no answer needs a token
+// that is not among the 32 likeliest after its beginning.
 func (m *Model) Search(ctx context.Context, req *agent.Request) (*Search, error) {
 	a, err := m.answer(ctx, req)
 	if err != nil {
@@ -67,26 +67,26 @@ func (m *Model) Search(ctx context.Context, req *agent.Request) (*Search, error)
 	return s, nil
 }
 
-// filteredChoices is how many tokens are looked at after a beginning where some are left out.
+// filteredChoices is the number of tokens considered after a beginning if some are left out.
 const filteredChoices = 128
 
-// Only leaves out answers of which may says so by one of their beginnings. It is called with
-// beginnings as the model writes them, the marks around a call among them, and must say no to what
-// a beginning that it said no to begins. To be called before [Search.Next]; answers that would be
-// thrown away as soon as they are there need not be searched for.
+// Only leaves out answers for which may returns false on one of their beginnings. may receives
+// beginnings as the model writes them, including the marks around a call. If it returns false for a
+// beginning, it must also do so for every text that begins with it. Call Only before [Search.Next];
+// it saves searching for answers that would be discarded at once.
 func (s *Search) Only(may func(answer string) bool) {
 	s.may = may
 	s.b.top = max(s.b.top, min(filteredChoices, s.a.m.net.Hyper().Vocab))
 }
 
-// leftOut reports whether p, and tokens behind it, lead to nothing but answers that are left out.
+// leftOut reports whether p, with tokens behind it, leads only to answers that are left out.
 func (s *Search) leftOut(p *path, behind ...int32) bool {
 	if s.may == nil {
 		return false
 	}
 	var text []byte
 	say := func(id int32) {
-		if !slices.Contains(s.b.req.StopTokens, id) { // what ends an answer is no part of it
+		if !slices.Contains(s.b.req.StopTokens, id) { // an end token is not part of the answer
 			text = s.b.m.tok.AppendPiece(text, id)
 		}
 	}
@@ -99,9 +99,9 @@ func (s *Search) leftOut(p *path, behind ...int32) bool {
 	return !s.may(string(text))
 }
 
-// Next returns the next answer. It is io.EOF when none is left, or none that is found within
-// reason: 8,192 beginnings were weighed and none came to its end. After another error, such as that
-// of an ended context, it may be called again.
+// Next returns the next answer. It returns io.EOF if none is left, or if none is found within
+// reason: 8,192 beginnings were scored and none was completed. After another error, such as that of
+// an ended context, it may be called again.
 func (s *Search) Next(ctx context.Context) (*Answer, error) {
 	for weighed := 0; ; {
 		if n := len(s.ended); n > 0 && s.likeliest(s.ended[n-1]) {
@@ -134,13 +134,13 @@ func (s *Search) Next(ctx context.Context) (*Answer, error) {
 	}
 }
 
-// likeliest reports whether nothing that is open can lead to a better answer than p.
+// likeliest reports whether no open path can lead to a better answer than p.
 func (s *Search) likeliest(p *path) bool {
 	return len(s.paths) == 0 && (len(s.open) == 0 || p.score >= s.open[0].score)
 }
 
-// take makes paths of the likeliest choices, as far as they may lead to a better answer than those
-// that ended.
+// take turns the likeliest choices into paths, if they may lead to a better answer than those that
+// ended.
 func (s *Search) take() error {
 	for len(s.paths) < s.b.width && len(s.open) > 0 {
 		if n := len(s.ended); n > 0 && s.ended[n-1].score >= s.open[0].score {
@@ -162,8 +162,8 @@ func (s *Search) take() error {
 	return nil
 }
 
-// admit follows what is forced after p and puts it to the open paths or to the answers. What the
-// limit on its length cuts off is none.
+// admit appends the tokens forced after p and adds p to the open paths or to the answers. A path
+// cut off by the length limit is not an answer.
 func (s *Search) admit(p *path) error {
 	p, err := s.b.force(p)
 	switch {
@@ -171,7 +171,7 @@ func (s *Search) admit(p *path) error {
 		return err
 	case p.end == open:
 		s.paths = append(s.paths, p)
-	case p.end == ended && !s.b.avoid.makes(p.tokens()) && !s.leftOut(p): // what is forced was no choice
+	case p.end == ended && !s.b.avoid.makes(p.tokens()) && !s.leftOut(p): // forced tokens were not checked as choices
 		at, _ := slices.BinarySearchFunc(s.ended, p.score, func(q *path, score float64) int { return cmp.Compare(q.score, score) })
 		s.ended = slices.Insert(s.ended, at, p)
 	}
@@ -186,11 +186,11 @@ func (s *Search) keep(choices []choice) {
 	if len(s.open) > 2*maxOpen {
 		sortChoices(s.open)
 		clear(s.open[maxOpen:])
-		s.open = s.open[:maxOpen] // what is sorted is a heap
+		s.open = s.open[:maxOpen] // a sorted slice is a heap
 	}
 }
 
-// answer returns what a path says, nil if another one said it before with other tokens.
+// answer returns the answer of a path, or nil if another path had the same text with other tokens.
 func (s *Search) answer(p *path) (*Answer, error) {
 	out := &Answer{LogProb: p.score}
 	a := *s.a

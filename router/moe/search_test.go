@@ -18,13 +18,13 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// told is an answer of a list, as text.
+// told is an answer in a list, as text.
 type told struct {
 	text  string
 	score float64
 }
 
-// listed reads at most n answers of a list.
+// listed reads up to n answers from a search.
 func listed(t *testing.T, s *moe.Search, n int) (all []told) {
 	t.Helper()
 	for len(all) < n {
@@ -67,9 +67,9 @@ func toldBy(t *testing.T, a *moe.Answer) told {
 	return told{text, a.LogProb}
 }
 
-// TestSearchListsAllAnswers compares a list with all answers that a grammar allows, found by trying
-// each: the same ones, each once, the likeliest first; whatever the width, and also after a context
-// that ended.
+// TestSearchListsAllAnswers compares a search with all answers that a grammar allows, found by
+// enumeration: the same ones, each once, the likeliest first, whatever the width, and also after a
+// context that ended.
 func TestSearchListsAllAnswers(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{KV: moe.KVF32})
@@ -81,7 +81,7 @@ func TestSearchListsAllAnswers(t *testing.T) {
 		req.MaxOutput, req.Extra = 0, extra("grammar", string(src))
 		var want []told
 		for _, e := range enumerate(t, m, req) {
-			if !slices.ContainsFunc(want, func(o told) bool { return o.text == e.text }) { // the first is the likeliest spelling
+			if !slices.ContainsFunc(want, func(o told) bool { return o.text == e.text }) { // the first is the likeliest tokenization
 				want = append(want, told{e.text, e.score})
 			}
 		}
@@ -116,8 +116,8 @@ func TestSearchListsAllAnswers(t *testing.T) {
 	}
 }
 
-// TestSearchOnly: what is left out is missing from the list and nothing else is, also where the
-// grammar forces what it is known by.
+// TestSearchOnly: excluded answers are missing from the list and nothing else is, even if the
+// grammar forces the text that identifies them.
 func TestSearchOnly(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{KV: moe.KVF32})
@@ -166,7 +166,7 @@ func canceled(err error) bool {
 	return ok && me.Kind == agent.ErrCanceled
 }
 
-// TestSearchListsCalls lists tool calls: they are those of beams that avoid the calls before.
+// TestSearchListsCalls: the listed tool calls equal those of beams that avoid the calls before.
 func TestSearchListsCalls(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{KV: moe.KVF32, Format: "qwen3-coder-xml"})
@@ -206,7 +206,7 @@ func TestSearchListsCalls(t *testing.T) {
 	}
 }
 
-// TestSearchRefuses: a prompt that fills the context, and what a beam refuses.
+// TestSearchRefuses: a prompt that fills the context is refused, and so is what a beam refuses.
 func TestSearchRefuses(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{Context: 64})

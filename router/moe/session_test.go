@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// TestSessionPrefill is an agent's session of 20 turns: calls, results, answers. No more than 2 %
-// of its tokens are computed twice.
+// TestSessionPrefill runs an agent's session of 20 turns with calls, results and answers: no more
+// than 2 % of its tokens are computed twice.
 func TestSessionPrefill(t *testing.T) {
 	m := load(t, moe.Config{Context: 4096})
 	req := &agent.Request{System: "You are a careful agent.", SessionID: "s", Tools: []agent.ToolSpec{weather}}
@@ -34,7 +34,7 @@ func TestSessionPrefill(t *testing.T) {
 			Parts: []agent.Part{agent.ToolResult{CallID: call.ID, Parts: []agent.Part{agent.Text{Text: strings.Repeat(fmt.Sprintf("line of result %d\n", turn), 6)}}}}})
 	}
 	// Every token of the last prompt and answer was computed at least once, generated or prefilled;
-	// what was prefilled beyond the tokens that were new is waste.
+	// prefilled tokens beyond the new ones are waste.
 	generated := int64(0)
 	m.EachMetric(func(name, _ string, _ bool, labels map[string]string, v float64) {
 		if name == "luthier_engine_tokens_total" && labels["kind"] == "generated" {
@@ -48,7 +48,7 @@ func TestSessionPrefill(t *testing.T) {
 	}
 }
 
-// TestWarm computes a prompt beforehand: the answer finds it in the cache.
+// TestWarm: a prompt computed beforehand is found in the cache by the answer.
 func TestWarm(t *testing.T) {
 	m := load(t, moe.Config{})
 	req := ask(strings.Repeat("a long file, ", 60))
@@ -61,8 +61,7 @@ func TestWarm(t *testing.T) {
 	}
 }
 
-// TestTokens shows what is told of tokens: their ids make the text, their probabilities are
-// ordered.
+// TestTokens: the reported token ids make up the text, and their probabilities are ordered.
 func TestTokens(t *testing.T) {
 	m := load(t, moe.Config{})
 	var ids []int32

@@ -29,19 +29,19 @@ func (m *Model) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 	}
 }
 
-// answer is one request on its way through the engine.
+// answer is one request in progress through the engine.
 type answer struct {
 	m     *Model
 	req   scheduler.Request
 	out   output
-	beam  int       // width of the search for the likeliest answer; 0: none
-	avoid avoidList // calls not to make
+	beam  int       // width of the beam search for the likeliest answer; 0 for none
+	avoid avoidList // calls that must not be made
 	trace *agent.TokenTrace
 	usage agent.Usage
 }
 
-// answer prepares a request: its tokens, how to sample, what to hold the answer to and how to read
-// it.
+// answer prepares a request: its tokens, the sampling parameters, the constraint on the answer, and
+// its parser.
 func (m *Model) answer(ctx context.Context, req *agent.Request) (*answer, error) {
 	p, err := m.render(req, true)
 	if err != nil {
@@ -84,8 +84,8 @@ func (m *Model) answer(ctx context.Context, req *agent.Request) (*answer, error)
 	return a, nil
 }
 
-// newIDs numbers calls on from those of the conversation, also where its beginning was cut off, so
-// that no two of it share an id. Nine letters and digits are what every known template takes.
+// newIDs numbers calls on from those of the conversation, even if its beginning was cut off, so
+// that no two of them share an id. Every known template accepts nine letters and digits.
 func newIDs(req *agent.Request) func(n int) string {
 	calls, next := 0, 0
 	for _, msg := range req.Messages {
@@ -101,7 +101,7 @@ func newIDs(req *agent.Request) func(n int) string {
 	return func(n int) string { return fmt.Sprintf("call%05d", first+n) }
 }
 
-// run generates and yields. The engine is left as soon as the consumer stops or a stop text is
+// run generates and yields. It leaves the engine as soon as the consumer stops or a stop text is
 // found.
 func (a *answer) run(ctx context.Context, yield func(agent.Chunk, error) bool) {
 	a.out.yield = yield
@@ -111,7 +111,7 @@ func (a *answer) run(ctx context.Context, yield func(agent.Chunk, error) bool) {
 		return
 	}
 	if errors.Is(err, scheduler.ErrContextFull) && a.usage.Output > 0 {
-		length, err = true, nil // the context's end in the middle of an answer is a limit on its length
+		length, err = true, nil // the end of the context in the middle of an answer counts as a length limit
 	}
 	if err != nil {
 		yield(nil, modelError(ctx, err))
@@ -128,8 +128,8 @@ func (a *answer) run(ctx context.Context, yield func(agent.Chunk, error) bool) {
 	_ = yield(a.usage, nil) && yield(agent.Finish{Reason: reason}, nil)
 }
 
-// generate passes the tokens of the answer to the output, and reports whether the limit on its
-// length ended it.
+// generate passes the tokens of the answer to the output, and reports whether its length limit
+// ended it.
 func (a *answer) generate(ctx context.Context) (length bool, err error) {
 	switch {
 	case a.beam > 0:
@@ -153,7 +153,7 @@ func (a *answer) generate(ctx context.Context) (length bool, err error) {
 // take passes one token to the output and reports whether more are wanted.
 func (a *answer) take(t scheduler.Token) (more bool) {
 	a.usage.Output++
-	a.usage.CachedInput = int64(t.Cached) // of each token, since a stop text ends the answer before the final item
+	a.usage.CachedInput = int64(t.Cached) // set for each token, since a stop text ends the answer before the final item
 	a.traced(t)
 	if t.Stop {
 		return true
@@ -165,7 +165,7 @@ func (a *answer) take(t scheduler.Token) (more bool) {
 	return more
 }
 
-// traced reports a token to who asked for it.
+// traced reports a token to the caller's trace.
 func (a *answer) traced(t scheduler.Token) {
 	if a.trace == nil || a.trace.Token == nil {
 		return

@@ -17,14 +17,13 @@ import (
 )
 
 // body is a request body that is written field by field. It is append-only, so that a long history
-// costs one pass over its bytes, and its last field is the one that grows from request to request.
+// costs one pass over its bytes. Its last field is the one that grows from request to request.
 type body struct {
 	buf   []byte
 	extra map[string]json.RawMessage
 }
 
-// field begins a field and reports whether it is the caller's to write: a field that Extra names is
-// not.
+// field begins a field and reports whether the caller should write it: not if Extra names it.
 func (b *body) field(name string) bool {
 	if _, ok := b.extra[name]; ok {
 		return false
@@ -68,7 +67,7 @@ func (b *body) rawField(name, value string) {
 	}
 }
 
-// extras writes the fields of Extra in a fixed order. A null takes the field out of the body.
+// extras writes the fields of Extra in a fixed order. A null value removes the field from the body.
 func (b *body) extras() error {
 	for _, name := range slices.Sorted(maps.Keys(b.extra)) {
 		value := bytes.TrimSpace(b.extra[name])
@@ -83,7 +82,7 @@ func (b *body) extras() error {
 	return nil
 }
 
-// image appends an image's address or its data URL as a string.
+// image appends an image's URL or data URL as a string.
 func (b *body) image(img agent.Image) error {
 	switch {
 	case len(img.Data) > 0 && img.MediaType == "":
@@ -104,7 +103,7 @@ func (b *body) image(img agent.Image) error {
 }
 
 // arguments appends a call's arguments as a string. Servers that render chat templates parse it,
-// and refuse the whole conversation when it is not an object.
+// and refuse the whole conversation if it is not an object.
 func (b *body) arguments(args json.RawMessage) { b.str(string(wire.Object(args))) }
 
 func invalid(format string, args ...any) *agent.ModelError {
@@ -115,7 +114,7 @@ func unsupported(format string, args ...any) *agent.ModelError {
 	return &agent.ModelError{Kind: agent.ErrUnsupported, Provider: provider, Err: fmt.Errorf("encode request: "+format, args...)}
 }
 
-// schemaCache keeps rewritten schemas: a conversation offers the same tools in every request.
+// schemaCache keeps converted schemas: a conversation offers the same tools in every request.
 type schemaCache struct {
 	mu sync.Mutex
 	m  map[string]emitted
@@ -128,7 +127,7 @@ type emitted struct {
 
 const maxSchemas = 1024
 
-// emit returns schema in a dialect.
+// emit returns schema converted to a dialect.
 func (c *schemaCache) emit(d toolschema.Dialect, schema json.RawMessage) (emitted, error) {
 	key := string(d) + " " + string(schema)
 	c.mu.Lock()

@@ -23,7 +23,7 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// everything is a request that uses all of the contract.
+// everything returns a request that uses every part of agent.Request.
 func everything() *agent.Request {
 	return &agent.Request{
 		System: "Be <brief> & \"kind\".\nAlways.",
@@ -77,8 +77,8 @@ func encode(t testing.TB, m *Model, req *agent.Request) []byte {
 	return body
 }
 
-// TestGoldenBodies compares whole request bodies with testdata/bodies, and has the SDK's own types
-// read them.
+// TestGoldenBodies compares whole request bodies with testdata/bodies, and parses them with the
+// SDK's own types.
 func TestGoldenBodies(t *testing.T) {
 	withStop := func() *agent.Request { r := everything(); r.Stop = []string{"END"}; return r }
 	for _, tt := range []struct {
@@ -124,8 +124,8 @@ func TestGoldenBodies(t *testing.T) {
 	}
 }
 
-// TestBodiesExtendEachOther grows a conversation message by message: each body starts with the
-// bytes of the one before, but for the brackets that end it.
+// TestBodiesExtendEachOther: as a conversation grows message by message, each body starts with the
+// bytes of the one before, except for its closing brackets.
 func TestBodiesExtendEachOther(t *testing.T) {
 	for _, api := range []API{Chat, Responses} {
 		m := newModel(t, Config{Model: "gpt-5", API: api, NoKey: true})
@@ -212,7 +212,7 @@ func TestReasoningModelNames(t *testing.T) {
 	}
 }
 
-// long is a conversation of n steps with a result of some 2 kB each.
+// long returns a conversation of n steps with a result of about 2 kB each.
 func long(n int) *agent.Request {
 	req := &agent.Request{System: strings.Repeat("instructions ", 300), Tools: everything().Tools, Messages: []agent.Message{agent.UserText("go")}}
 	output := strings.Repeat("ok  \tgithub.com/x/y\t0.01s \"quoted\"\n", 60)

@@ -49,7 +49,7 @@ func (m *Model) chatBody(buf []byte, req *agent.Request) ([]byte, error) {
 	return b.buf, nil
 }
 
-// sampling writes what both protocols share.
+// sampling writes the sampling fields that both protocols share.
 func (m *Model) sampling(b *body, req *agent.Request) {
 	if req.Temperature != nil && b.field("temperature") {
 		b.buf = strconv.AppendFloat(b.buf, *req.Temperature, 'g', -1, 64)
@@ -138,19 +138,19 @@ func (m *Model) function(b *body, t *agent.ToolSpec) error {
 	if m.cfg.StrictTools && e.strict {
 		b.raw(`,"strict":true`)
 	} else if m.cfg.API == Responses {
-		b.raw(`,"strict":false`) // the Responses API is strict unless told otherwise
+		b.raw(`,"strict":false`) // the Responses API is strict by default
 	}
 	return nil
 }
 
-// toolMode returns the mode to send, "" for none.
+// toolMode returns the mode to send, or "" for none.
 func toolMode(req *agent.Request) (agent.ToolMode, error) {
 	switch c := req.ToolChoice; c.Mode {
 	case agent.ToolModeAuto:
 		return "", nil
 	case agent.ToolModeNone:
 		if len(req.Tools) == 0 {
-			return "", nil // servers refuse a choice without tools
+			return "", nil // servers refuse a tool choice without tools
 		}
 		return c.Mode, nil
 	case agent.ToolModeRequired:

@@ -11,13 +11,13 @@ import (
 
 // callTracker sorts the tool call deltas of a stream into calls.
 //
-// OpenAI numbers calls by index and gives id and name in the first delta. Servers that follow it
-// leave out the index or the id, put every call under index 0, repeat id, name and type in every
-// delta, make up a new id for every delta, or send the name after the id.
+// OpenAI numbers calls by index and sends id and name in the first delta. Compatible servers leave
+// out the index or the id, put every call under index 0, repeat id, name and type in every delta,
+// make up a new id for every delta, or send the name after the id.
 type callTracker struct {
-	prefix string // of ids that the server did not give
+	prefix string // of ids for calls that have none from the server
 	calls  []*trackedCall
-	begun  int // calls that were announced
+	begun  int // number of calls announced
 }
 
 type trackedCall struct {
@@ -32,7 +32,7 @@ type trackedCall struct {
 
 func (t *callTracker) count() int { return len(t.calls) }
 
-// delta takes one delta.
+// delta handles one delta.
 func (t *callTracker) delta(c *chatCall, out []agent.Chunk) []agent.Chunk {
 	call := t.find(c)
 	if call == nil {
@@ -66,12 +66,12 @@ func (t *callTracker) delta(c *chatCall, out []agent.Chunk) []agent.Chunk {
 // arguments returns the text of an arguments field.
 func arguments(raw json.RawMessage) string {
 	if len(raw) > 0 && raw[0] != '"' && string(raw) != "null" {
-		return string(raw) // an object where its text should be
+		return string(raw) // some servers send an object instead of a string
 	}
 	return text(raw)
 }
 
-// find returns the call that a delta goes on with, nil for a new one.
+// find returns the call that a delta continues, or nil for a new one.
 func (t *callTracker) find(c *chatCall) *trackedCall {
 	if len(t.calls) == 0 {
 		return nil
@@ -90,7 +90,7 @@ func (t *callTracker) find(c *chatCall) *trackedCall {
 	return nil
 }
 
-// findUnnumbered finds the call of a delta without an index: by id, else the last one.
+// findUnnumbered finds the call of a delta without an index: by id, or else the last one.
 func (t *callTracker) findUnnumbered(c *chatCall) *trackedCall {
 	if c.ID != "" {
 		for _, call := range t.calls {
@@ -107,7 +107,7 @@ func (t *callTracker) findUnnumbered(c *chatCall) *trackedCall {
 }
 
 // endedBy reports whether a delta under call's index starts another call: it has a name, and either
-// another id or, with no id to tell by, arguments after call's are complete.
+// another id or, without an id to compare, comes after call's arguments are complete.
 func (call *trackedCall) endedBy(c *chatCall) bool {
 	if c.Function.Name == "" || call.name == "" {
 		return false
@@ -118,7 +118,7 @@ func (call *trackedCall) endedBy(c *chatCall) bool {
 	return call.scan.Complete()
 }
 
-// begin announces a call and hands out what was held back.
+// begin announces a call and emits the arguments that were held back.
 func (t *callTracker) begin(call *trackedCall, out []agent.Chunk) []agent.Chunk {
 	call.begun, call.index = true, t.begun
 	t.begun++
@@ -130,8 +130,8 @@ func (t *callTracker) begin(call *trackedCall, out []agent.Chunk) []agent.Chunk 
 	return out
 }
 
-// uniqueID returns the call's id, or one made from its place in the conversation, so that it is the
-// same in a replay and differs from those of earlier answers.
+// uniqueID returns the call's id, or one made from its position in the conversation, so that it is
+// the same in a replay and differs from those of earlier answers.
 func (t *callTracker) uniqueID(call *trackedCall) string {
 	id := call.id
 	if id == "" {
@@ -147,7 +147,7 @@ func (t *callTracker) uniqueID(call *trackedCall) string {
 	return id
 }
 
-// flush announces calls that never got a name, so that the model is told of them.
+// flush announces calls that never got a name, so that the model is informed of them.
 func (t *callTracker) flush(out []agent.Chunk) []agent.Chunk {
 	for _, call := range t.calls {
 		if !call.begun {

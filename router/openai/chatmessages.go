@@ -7,8 +7,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// chatParts is the Provider of opaque parts that belong to the chat API: extra fields of an
-// assistant message.
+// chatParts is the Provider of opaque parts that belong to the chat API. They hold extra fields of
+// an assistant message.
 const chatParts = "openai-chat"
 
 // chatMessages writes the conversation. Each message's bytes depend on that message alone.
@@ -38,8 +38,8 @@ func (m *Model) chatMessages(b *body, req *agent.Request) error {
 	return nil
 }
 
-// chatUser writes a message of the user or of tools: first the results, each as a message of its
-// own, then the rest and the results' images as one user message.
+// chatUser writes a message by the user or by tools: first the results, each as a separate message,
+// then the rest and the results' images as one user message.
 func chatUser(b *body, parts []agent.Part) error {
 	results, rest := split(parts)
 	for _, r := range results {
@@ -61,7 +61,7 @@ func chatUser(b *body, parts []agent.Part) error {
 	return nil
 }
 
-// split tells results from other parts.
+// split separates results from other parts.
 func split(parts []agent.Part) (results []agent.ToolResult, rest []agent.Part) {
 	for _, p := range parts {
 		if r, ok := p.(agent.ToolResult); ok {
@@ -73,7 +73,7 @@ func split(parts []agent.Part) (results []agent.ToolResult, rest []agent.Part) {
 	return results, rest
 }
 
-// chatResult writes one result and returns its images, for which a tool message has no place.
+// chatResult writes one result and returns its images, which a tool message cannot hold.
 func chatResult(b *body, r agent.ToolResult) (pictures []agent.Part) {
 	for _, p := range r.Parts {
 		if _, ok := p.(agent.Image); ok {
@@ -89,7 +89,8 @@ func chatResult(b *body, r agent.ToolResult) (pictures []agent.Part) {
 	return pictures
 }
 
-// resultText returns a result's text; a failure is marked, since the formats have no field for it.
+// resultText returns a result's text. A failure is marked in the text, since the formats have no
+// field for it.
 func resultText(r agent.ToolResult) string {
 	s := joinText(r.Parts, "\n")
 	if r.IsError && !strings.HasPrefix(strings.ToLower(s), "error") {
@@ -108,8 +109,8 @@ func joinText(parts []agent.Part, sep string) string {
 	return strings.Join(texts, sep)
 }
 
-// chatContent writes a user message's content: a string when there is only text, as some servers
-// take nothing else.
+// chatContent writes a user message's content. If there is only text it is a string, since some
+// servers accept nothing else.
 func chatContent(b *body, parts []agent.Part) error {
 	images := false
 	for _, p := range parts {
@@ -146,7 +147,7 @@ func chatContent(b *body, parts []agent.Part) error {
 	return nil
 }
 
-// chatAssistant writes a message of the model.
+// chatAssistant writes a message by the model.
 func (m *Model) chatAssistant(b *body, parts []agent.Part) error {
 	b.comma()
 	b.raw(`{"role":"assistant","content":`)
@@ -174,14 +175,14 @@ func (m *Model) chatAssistant(b *body, parts []agent.Part) error {
 	return nil
 }
 
-// chatReasoning writes the reasoning of a message: the server's own fields when it gave any, else
+// chatReasoning writes the reasoning of a message: the server's own fields if it sent any, or else
 // the text.
 func (m *Model) chatReasoning(b *body, parts []agent.Part) {
 	var thoughts strings.Builder
 	for _, p := range parts {
 		switch p := p.(type) {
 		case agent.Opaque:
-			if fields, ok := ownFields(p); ok && !m.official { // who refuse fields of others
+			if fields, ok := ownFields(p); ok && !m.official { // official servers refuse fields of others
 				b.raw(",")
 				b.raw(fields)
 				return
@@ -200,14 +201,14 @@ func (m *Model) chatReasoning(b *body, parts []agent.Part) {
 	}
 }
 
-// ownThinking reports whether reasoning came from this server, as far as is known: no other could
-// have signed it, or would know it for its own.
+// ownThinking reports whether reasoning came from this server, as best as can be determined: no
+// other could have signed it, or would accept it as its own.
 func (m *Model) ownThinking(t agent.Thinking) bool {
 	return t.Provider == "" || t.Provider == m.thinker
 }
 
 // ownFields returns the members of an opaque part of the chat API, without their braces. Fields
-// that would change who speaks or what is said are not let in.
+// that would change the speaker or the content are rejected.
 func ownFields(o agent.Opaque) (string, bool) {
 	if o.Provider != chatParts {
 		return "", false

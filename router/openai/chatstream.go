@@ -10,7 +10,7 @@ import (
 )
 
 // chatEvent is one event of a chat completion stream, or a whole completion. Its fields are those
-// of OpenAI and of the servers that follow it; unknown ones are left alone.
+// of OpenAI and of compatible servers; unknown ones are ignored.
 type chatEvent struct {
 	Choices []chatChoice    `json:"choices"`
 	Usage   *chatUsage      `json:"usage"`
@@ -24,7 +24,7 @@ type chatChoice struct {
 	Delta        chatDelta  `json:"delta"`
 	Message      chatDelta  `json:"message"` // in answers that are not streamed
 	FinishReason string     `json:"finish_reason"`
-	Usage        *chatUsage `json:"usage"` // Kimi reports it here
+	Usage        *chatUsage `json:"usage"` // Kimi reports the usage here
 }
 
 type chatDelta struct {
@@ -32,7 +32,7 @@ type chatDelta struct {
 	Refusal          string            `json:"refusal"`
 	ReasoningContent json.RawMessage   `json:"reasoning_content"` // DeepSeek, Kimi, Qwen, vLLM, SGLang, llama.cpp
 	Reasoning        json.RawMessage   `json:"reasoning"`         // OpenRouter, Groq, Ollama, newer vLLM
-	ReasoningDetails []json.RawMessage `json:"reasoning_details"` // OpenRouter: to be sent back as they are
+	ReasoningDetails []json.RawMessage `json:"reasoning_details"` // OpenRouter: to be sent back unchanged
 	ToolCalls        []chatCall        `json:"tool_calls"`
 	FunctionCall     *chatFunction     `json:"function_call"` // the oldest servers
 }
@@ -78,7 +78,7 @@ func (d *chatDecoder) event(ev wire.Event, out []agent.Chunk) ([]agent.Chunk, er
 	var e chatEvent
 	if err := json.Unmarshal(data, &e); err != nil {
 		if ev.Partial && d.complete() {
-			return out, nil // a tail that was cut off after the answer was whole
+			return out, nil // a tail that was cut off after the answer was complete
 		}
 		return out, d.m.badEvent(ev, err)
 	}
@@ -168,7 +168,7 @@ func content(raw json.RawMessage) (shown, thought string) {
 	return shown, thought
 }
 
-// finish returns the last chunks, or why there is no answer.
+// finish returns the last chunks, or the reason why there is no answer.
 func (d *chatDecoder) finish() (out []agent.Chunk, err error) {
 	out = d.calls.flush(out)
 	if len(d.details) > 0 {
@@ -186,7 +186,7 @@ func (d *chatDecoder) finish() (out []agent.Chunk, err error) {
 	return append(out, agent.Finish{Reason: reason}), nil
 }
 
-// finishReason maps the reason of the server. That of a failure is an error.
+// finishReason maps the server's finish reason. It returns an error if that means a failure.
 func (d *chatDecoder) finishReason() (agent.FinishReason, error) {
 	called := d.calls.count() > 0
 	switch d.reason {

@@ -7,7 +7,7 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// chatUsage counts tokens as OpenAI and its followers report them.
+// chatUsage counts tokens as OpenAI and compatible servers report them.
 type chatUsage struct {
 	Prompt        int64 `json:"prompt_tokens"`
 	Completion    int64 `json:"completion_tokens"`
@@ -26,7 +26,7 @@ type chatUsage struct {
 	CacheCreation int64 `json:"cache_creation_input_tokens"` // LiteLLM
 }
 
-// count takes a usage object; the last one stands.
+// count records a usage object; the last one is valid.
 func (d *chatDecoder) count(u *chatUsage) {
 	if u == nil || (u.Prompt == 0 && u.Completion == 0 && u.Total == 0) {
 		return
@@ -40,12 +40,12 @@ func (d *chatDecoder) count(u *chatUsage) {
 		Reasoning:   u.CompletionDetails.Reasoning,
 	}
 	if r := d.usage.Reasoning; r > 0 && u.Total == u.Prompt+u.Completion+r {
-		d.usage.Output += r // xAI counts reasoning beside the completion
+		d.usage.Output += r // xAI counts reasoning separately from the completion
 	}
 }
 
-// mergeDetails joins the reasoning_details of a stream into what goes back with the message: pieces
-// of one entry, which share index and type, have their texts joined.
+// mergeDetails joins the reasoning_details of a stream into the form that is sent back with the
+// message: the texts of pieces of one entry, which share index and type, are joined.
 func mergeDetails(pieces []json.RawMessage) (agent.Opaque, bool) {
 	var merged []map[string]json.RawMessage
 	for _, piece := range pieces {

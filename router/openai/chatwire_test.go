@@ -58,7 +58,7 @@ func (w *chatWire) Event(ev agenttest.WireEvent) string {
 	return ""
 }
 
-// call writes a tool call delta, with what names the call or without.
+// call writes a tool call delta, with the call's id and name if named is set.
 func (w *chatWire) call(index int, args string, named bool) string {
 	c := w.calls[index]
 	head := ""
@@ -72,7 +72,7 @@ func (w *chatWire) call(index int, args string, named bool) string {
 	return w.delta(fmt.Sprintf(`{"tool_calls":[{"index":%d,%s"function":{%s"arguments":%s}}]}`, index, head, name, quote(args)))
 }
 
-// failures are the provider's own words for the suite's failures.
+// failures are the provider's error messages for the suite's failures.
 var failures = map[string]struct{ typ, code, message string }{
 	agenttest.FailContextLength: {"invalid_request_error", "context_length_exceeded", "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens."},
 	agenttest.FailAuth:          {"invalid_request_error", "invalid_api_key", ""},
@@ -95,7 +95,8 @@ func (w *chatWire) Error(_ int, f agenttest.Failure) (string, string) {
 	return "application/json", fmt.Sprintf(`{"error":{"message":%s,"type":%q,"param":null,"code":%s}}`, quote(f.Message), known.typ, code)
 }
 
-// Check holds a request against the SDK's own types: what they do not know, the API does not take.
+// Check parses a request with the SDK's own types: the API does not accept fields that they do not
+// have.
 func (w *chatWire) Check(r *agenttest.WireRequest) error {
 	if r.HTTP.URL.Path != "/v1/chat/completions" || r.HTTP.Header.Get("Authorization") != "Bearer test-key" {
 		return fmt.Errorf("%s %v", r.HTTP.URL.Path, r.HTTP.Header)

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// show writes a stream's chunks one a line.
+// show writes a stream's chunks one per line.
 func show(m agent.Model, req *agent.Request) string {
 	var b strings.Builder
 	for c, err := range m.Stream(context.Background(), req) {
@@ -47,9 +47,9 @@ func show(m agent.Model, req *agent.Request) string {
 	return b.String()
 }
 
-// TestStreams plays the streams in testdata/streams and compares the chunks. A file's comment says
-// what it pins. The streams are written by hand after what is known of the servers they name; they
-// are not recordings.
+// TestStreams plays the streams in testdata/streams and compares the chunks. The comment in a file
+// says what it checks. The streams were written by hand from what is known about the servers they
+// name; they are not recordings.
 func TestStreams(t *testing.T) {
 	files, err := filepath.Glob("testdata/streams/*.txtar")
 	if err != nil || len(files) == 0 {

@@ -24,34 +24,35 @@ const (
 	Responses API = "responses" // POST /responses
 )
 
-// TokensField names the field of a chat request that limits the answer.
+// TokensField is the name of the field of a chat request that limits the answer.
 type TokensField string
 
-// The fields. OpenAI's reasoning models refuse the old one, many other servers ignore the new one.
+// The fields. OpenAI's reasoning models refuse the old one; many other servers ignore the new one.
 const (
 	TokensAuto          TokensField = ""                      // the new one for OpenAI and Azure, the old one elsewhere
 	MaxTokens           TokensField = "max_tokens"            // the old one
 	MaxCompletionTokens TokensField = "max_completion_tokens" // the new one
 )
 
-// ReasoningField says how reasoning goes back to a chat server with the message it belongs to.
+// ReasoningField selects how reasoning is sent back to a chat server with the message it belongs
+// to.
 type ReasoningField string
 
-// The ways. Reasoning that another provider signed is never sent.
+// The values. Reasoning that another provider signed is never sent.
 const (
 	ReasoningAuto    ReasoningField = ""                  // nothing for OpenAI and Azure, "reasoning" for OpenRouter, else "reasoning_content"
-	ReasoningContent ReasoningField = "reasoning_content" // as DeepSeek, Kimi, vLLM, SGLang and llama.cpp take it
-	ReasoningPlain   ReasoningField = "reasoning"         // as OpenRouter and newer vLLM take it
+	ReasoningContent ReasoningField = "reasoning_content" // as DeepSeek, Kimi, vLLM, SGLang and llama.cpp accept it
+	ReasoningPlain   ReasoningField = "reasoning"         // as OpenRouter and newer vLLM accept it
 	ReasoningOff     ReasoningField = "off"               // nothing
 )
 
-// Config says which model on which server. Only Model is required.
+// Config selects the model and the server. Only Model is required.
 type Config struct {
 	Model   string // as the server names it
 	API     API    // empty means Chat
 	BaseURL string // up to and including /v1; empty means OPENAI_BASE_URL, else OpenAI
-	// APIKey is sent as a bearer token. Empty means OPENAI_API_KEY, read once at New; without
-	// either no key is sent, which suits local servers.
+	// APIKey is sent as a bearer token. Empty means OPENAI_API_KEY, read once in New. If neither is
+	// set no key is sent, which suits local servers.
 	APIKey string
 	NoKey  bool // send no key, even when OPENAI_API_KEY is set
 
@@ -62,20 +63,20 @@ type Config struct {
 	TokensField TokensField
 	Reasoning   ReasoningField // Chat only; see Encrypted for Responses
 	SystemRole  string         // role of the system prompt in Chat: "system" (default) or "developer"
-	StrictTools bool           // have the server hold tool arguments to their schema (strict mode), where the schema allows it
+	StrictTools bool           // enforce tool schemas on the server (strict mode), where the schema allows it
 	// Encrypted asks the Responses API for encrypted reasoning, to be replayed with the next
-	// request. Nil means yes for models whose name says that they reason (o1 to o9, gpt-5 and
+	// request. Nil means yes for models that are reasoning models by name (o1 to o9, gpt-5 and
 	// later, codex); others refuse it.
 	Encrypted *bool
 	// Summary asks the Responses API to show its reasoning: "auto", "concise" or "detailed". Empty
-	// asks for none; OpenAI gives summaries to verified organisations only.
+	// asks for none. OpenAI sends summaries only to verified organisations.
 	Summary string
-	// CacheKey sends Request.SessionID as prompt_cache_key. Nil means for OpenAI and Azure only:
-	// some servers refuse fields that they do not know.
+	// CacheKey sends Request.SessionID as prompt_cache_key. Nil enables it for OpenAI and Azure
+	// only: some servers refuse unknown fields.
 	CacheKey *bool
 
-	MaxContext int              // the model's window in tokens, for Capabilities; 0 if not known
-	Now        func() time.Time // clock for dates in Retry-After; nil means time.Now
+	MaxContext int              // the model's window in tokens, for Capabilities; 0 if unknown
+	Now        func() time.Time // clock for interpreting dates in Retry-After; nil means time.Now
 }
 
 // Model is an [agent.Model] on an OpenAI-compatible server. It is safe for concurrent use.
@@ -83,7 +84,7 @@ type Model struct {
 	cfg      Config
 	client   sdk.Client
 	official bool   // OpenAI itself or Azure
-	thinker  string // whose reasoning the server takes back, see agent.Thinking
+	thinker  string // whose reasoning the server accepts back, see agent.Thinking
 	schemas  schemaCache
 	linger   time.Duration // see the constant
 }
@@ -104,7 +105,7 @@ func New(cfg Config) (*Model, error) {
 	return m, nil
 }
 
-// check validates c, fills what the environment gives, and returns the base URL.
+// check validates c, fills in values from the environment, and returns the base URL.
 func (c *Config) check() (*url.URL, error) {
 	if c.Model == "" {
 		return nil, errors.New("Config.Model is empty; name a model of the server, such as \"gpt-5\"")
@@ -160,7 +161,7 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// officialHost reports whether a server is run by those who define the API, so that it takes every
+// officialHost reports whether a server belongs to the owners of the API, so that it accepts every
 // field of it and refuses those of others.
 func officialHost(host string) bool {
 	for _, h := range []string{"openai.com", "azure.com", "azure.us", "azure.cn"} {
@@ -206,7 +207,7 @@ func (m *Model) setDefaults(host string) {
 	}
 }
 
-// reasoningModel tells by its name whether a model of OpenAI's reasons.
+// reasoningModel reports whether a model of OpenAI's is a reasoning model, by its name.
 func reasoningModel(name string) bool {
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
 		name = name[i+1:]
@@ -226,7 +227,8 @@ func reasoningModel(name string) bool {
 // Name returns the model's name.
 func (m *Model) Name() string { return m.cfg.Model }
 
-// Capabilities says what the backend can do; what a particular model cannot, its server refuses.
+// Capabilities returns what the backend can do. What a particular model cannot do, its server
+// refuses.
 func (m *Model) Capabilities() agent.Capabilities {
 	c := agent.AllCapabilities()
 	c.MaxContext = m.cfg.MaxContext

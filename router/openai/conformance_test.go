@@ -18,7 +18,7 @@ func newModel(t *testing.T, cfg Config) *Model {
 	return m
 }
 
-// testClient is a client whose connections end with the test.
+// testClient returns a client whose connections end with the test.
 func testClient(t testing.TB) *http.Client {
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)

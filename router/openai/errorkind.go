@@ -7,7 +7,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// kindByCode maps the codes and types that OpenAI and its followers use. Codes count before types.
+// kindByCode maps the codes and types that OpenAI and compatible servers use. Codes take precedence
+// over types.
 var kindByCode = map[string]agent.ErrorKind{
 	"context_length_exceeded":    agent.ErrContextLength,
 	"exceed_context_size_error":  agent.ErrContextLength, // llama.cpp
@@ -45,9 +46,9 @@ var kindByCode = map[string]agent.ErrorKind{
 	"bad_request_error":          agent.ErrInvalid,
 }
 
-// tooLong are words by which servers say that a prompt does not fit, in lower case. They were
-// gathered from public code and reports that name the server, not from recordings of our own; where
-// several servers share words, one is named.
+// tooLong are phrases, in lower case, with which servers say that a prompt does not fit. They were
+// gathered from public code and reports that name the server, not from our own recordings. If
+// several servers share a phrase, one is named.
 var tooLong = []string{
 	"maximum context length",                       // OpenAI, vLLM, DeepSeek, Mistral
 	"longer than the maximum model length",         // vLLM
@@ -92,7 +93,7 @@ func kindOf(status int, code, typ, message string) agent.ErrorKind {
 	if kindByCode[code] == agent.ErrContextLength || kindByCode[typ] == agent.ErrContextLength || (!limited && saysTooLong(message)) {
 		return agent.ErrContextLength
 	}
-	if k, ok := kindByCode[code]; ok && k != agent.ErrInvalid { // which some servers send with every status
+	if k, ok := kindByCode[code]; ok && k != agent.ErrInvalid { // some servers send it with every status
 		return k
 	}
 	if k, ok := kindByStatus(status); ok && !(status == http.StatusTooManyRequests && kindByCode[typ] == agent.ErrAuth) {

@@ -20,11 +20,11 @@ const provider = "openai"
 
 const (
 	maxErrorBody = 64 << 10 // bytes read of an error response
-	maxMessage   = 2 << 10  // bytes kept of what a provider says
+	maxMessage   = 2 << 10  // bytes kept of a provider's message
 )
 
-// apiError is an error as OpenAI and its followers describe it. Code may be a number, and the
-// object may lie in "error", beside other fields, or be a bare string.
+// apiError is an error in the form used by OpenAI and compatible servers. Code may be a number, and
+// the object may be in "error", next to other fields, or be a bare string.
 type apiError struct {
 	Message  string          `json:"message"`
 	Type     string          `json:"type"`
@@ -32,11 +32,11 @@ type apiError struct {
 	Param    any             `json:"param"`
 	Detail   json.RawMessage `json:"detail"` // FastAPI servers
 	Metadata struct {
-		Raw json.RawMessage `json:"raw"` // OpenRouter: the upstream's own words
+		Raw json.RawMessage `json:"raw"` // OpenRouter: the upstream's own message
 	} `json:"metadata"`
 }
 
-// parseError reads an error object out of a body or event. It reports false when there is none.
+// parseError reads an error object from a body or event. It reports false if there is none.
 func parseError(data []byte) (apiError, bool) {
 	var outer struct {
 		Error json.RawMessage `json:"error"`
@@ -61,7 +61,7 @@ func parseError(data []byte) (apiError, bool) {
 	return inner, true
 }
 
-// text returns the string in raw, or raw itself when it is something else.
+// text returns the string in raw, or raw itself if it is not a string.
 func text(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -73,11 +73,11 @@ func text(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// modelError gives e its kind. Status is 0 for an error in a stream.
+// modelError classifies e. status is 0 for an error in a stream.
 func (m *Model) modelError(status int, e apiError) *agent.ModelError {
 	code := text(e.Code)
 	if n, err := strconv.Atoi(code); err == nil && status == 0 && n >= 400 && n < 600 {
-		status = n // servers that put the status into the stream
+		status = n // for servers that put the status into the stream
 	}
 	words := e.Message
 	if words == "" {
@@ -86,7 +86,7 @@ func (m *Model) modelError(status int, e apiError) *agent.ModelError {
 	return &agent.ModelError{Kind: kindOf(status, code, e.Type, e.Message), Status: status, Provider: provider, Err: errors.New(m.clean(words))}
 }
 
-// clean bounds what a provider says and takes the key out of it.
+// clean shortens a provider's message and removes the key from it.
 func (m *Model) clean(s string) string {
 	if m.cfg.APIKey != "" {
 		s = strings.ReplaceAll(s, m.cfg.APIKey, "***")
@@ -107,7 +107,7 @@ func excerpt(b []byte) string {
 	return s[:cut] + " ..."
 }
 
-// statusError reads the error of a response that is not a success.
+// statusError reads the error from an unsuccessful response.
 func (m *Model) statusError(res *http.Response) *agent.ModelError {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
 	e, ok := parseError(firstValue(body))
@@ -136,7 +136,7 @@ func firstValue(body []byte) []byte {
 	return v
 }
 
-// transportError types the error of a request or stream that broke.
+// transportError classifies the error of a request or stream that broke.
 func (m *Model) transportError(ctx context.Context, verb string, err error) *agent.ModelError {
 	if me, ok := errors.AsType[*agent.ModelError](err); ok {
 		return me

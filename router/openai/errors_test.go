@@ -16,7 +16,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/wait"
 )
 
-// serve starts a server that answers every request in the same way, and a model on it.
+// serve starts a server that answers every request in the same way, and returns a model that uses
+// it.
 func serve(t *testing.T, cfg Config, h http.HandlerFunc) *Model {
 	t.Helper()
 	srv := httptest.NewServer(h)
@@ -32,8 +33,8 @@ func hello() *agent.Request {
 	return &agent.Request{Messages: []agent.Message{agent.UserText("hello")}}
 }
 
-// TestErrorKinds holds error bodies against their kinds. The bodies are written after public code
-// and reports that name the server; they are not recordings.
+// TestErrorKinds checks the kinds of error bodies. The bodies are modelled on public code and
+// reports that name the server; they are not recordings.
 func TestErrorKinds(t *testing.T) {
 	for _, tt := range []struct {
 		server string
@@ -180,8 +181,8 @@ func TestWebPageInsteadOfStream(t *testing.T) {
 	}
 }
 
-// TestFinishedStreamIsNotHeldOpen has a server that forgets to end its stream after the answer is
-// complete.
+// TestFinishedStreamIsNotHeldOpen: a server that forgets to end its stream does not delay an answer
+// that is complete.
 func TestFinishedStreamIsNotHeldOpen(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	for _, end := range []string{"", "data: [DONE]\n\n"} {

@@ -11,7 +11,7 @@ import (
 	"github.com/luthier-dev/luthier/router/serve"
 )
 
-// offer starts a server on loopback that speaks the chat completions API.
+// offer starts a server on loopback that implements the chat completions API.
 func offer(m agent.Model) *httptest.Server {
 	handler, err := serve.New(m, serve.Config{})
 	if err != nil {
@@ -21,7 +21,7 @@ func offer(m agent.Model) *httptest.Server {
 }
 
 func Example() {
-	// A server in this process; in real use, any that speaks the chat completions API.
+	// A server in this process; in real use, any that implements the chat completions API.
 	srv := offer(agenttest.Script(agenttest.Text("Hello, ", "luthier.")))
 	defer srv.Close()
 

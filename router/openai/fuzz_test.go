@@ -33,9 +33,9 @@ func seedStreams(f *testing.F, prefix string) {
 	}
 }
 
-// FuzzChatStream and FuzzResponsesStream hold any bytes to the rules of a stream: it ends with one
-// Finish or one typed error, calls are numbered from 0 and have ids of their own, and what was read
-// can be sent back.
+// FuzzChatStream and FuzzResponsesStream check the rules of a stream on arbitrary bytes: it ends
+// with one Finish or one typed error, calls are numbered from 0 and have unique ids, and what was
+// read can be sent back.
 func FuzzChatStream(f *testing.F) {
 	seedStreams(f, "")
 	fuzzStream(f, Chat)
@@ -93,5 +93,5 @@ func fuzzStream(f *testing.F, api API) {
 	})
 }
 
-// replay is a model that says chunks.
+// replay returns a model that answers with the chunks.
 func replay(chunks []agent.Chunk) agent.Model { return agenttest.Script(agenttest.Chunks(chunks...)) }

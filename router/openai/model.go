@@ -17,9 +17,9 @@ import (
 const (
 	readStream = "read stream"
 	maxEvent   = 256 << 20 // bytes of one event
-	// linger is how long a stream may stay silent after the answer is complete: usage and the end
-	// marker follow the finish at once, and a server that forgets to close must not hold the answer
-	// back.
+	// linger is the time for which a stream may stay silent after the answer is complete: usage and
+	// the end marker follow the finish at once, and a server that forgets to close must not delay
+	// the answer.
 	linger = 5 * time.Second
 )
 
@@ -27,10 +27,12 @@ const (
 type decoder interface {
 	// event reads one event and appends its chunks to out.
 	event(ev wire.Event, out []agent.Chunk) ([]agent.Chunk, error)
-	// complete reports whether the answer is whole, and finished whether nothing more can come.
+	// complete reports whether the answer is whole, and finished reports whether nothing more can
+	// come.
 	complete() bool
 	finished() bool
-	// finish returns the last chunks of a stream that ended; the error is why it is not an answer.
+	// finish returns the last chunks of a stream that ended; the error is the reason why it is not
+	// an answer.
 	finish() ([]agent.Chunk, error)
 }
 
@@ -82,8 +84,8 @@ func (m *Model) open(ctx context.Context, req *agent.Request) (*http.Response, e
 	return m.send(ctx, body)
 }
 
-// estimate returns about how many bytes a request's body has, so that writing it seldom moves it.
-// The buffer is not used again: a transport may go on reading it after the answer has begun.
+// estimate returns the approximate size in bytes of a request's body, so that the buffer seldom
+// grows. The buffer is not reused: a transport may still be reading it after the answer has begun.
 func estimate(req *agent.Request) int {
 	n := 1024 + len(req.System)
 	for i := range req.Tools {
@@ -117,11 +119,11 @@ func estimateParts(parts []agent.Part) int {
 	return n
 }
 
-// errStopped says that the consumer left the stream.
+// errStopped is the error when the consumer has left the stream.
 var errStopped = errors.New("stopped")
 
-// read passes the stream on. Its error is why the stream is not an answer; nil also when the
-// consumer left.
+// read passes the stream on. It returns the reason why the stream is not an answer. It returns nil
+// if it is one, and also if the consumer left.
 func (m *Model) read(ctx context.Context, res *http.Response, d decoder, yield func(agent.Chunk, error) bool) error {
 	err := m.events(ctx, res, d, func(chunks []agent.Chunk) bool {
 		for _, c := range chunks {
@@ -149,7 +151,7 @@ func (m *Model) read(ctx context.Context, res *http.Response, d decoder, yield f
 	return err
 }
 
-// isBroken reports whether err came from the connection, not from what was read.
+// isBroken reports whether err came from the connection rather than from the data read.
 func isBroken(err error) bool {
 	_, typed := errors.AsType[*agent.ModelError](err)
 	return !typed
@@ -204,15 +206,15 @@ func (m *Model) whole(r io.Reader, d decoder, emit func([]agent.Chunk) bool) err
 	return err
 }
 
-// drain reads what follows the end marker of a stream, so that its connection can be used again,
-// but does not wait.
+// drain reads what follows the end marker of a stream, so that its connection can be reused, but
+// does not wait for it.
 func drain(body io.ReadCloser) {
 	timer := time.AfterFunc(50*time.Millisecond, func() { body.Close() })
 	defer timer.Stop()
 	_, _ = io.CopyN(io.Discard, body, 64<<10)
 }
 
-// badEvent is the error of an event that cannot be read. A partial one was cut off.
+// badEvent returns the error for an event that cannot be read. A partial one was cut off.
 func (m *Model) badEvent(ev wire.Event, err error) error {
 	kind := agent.ErrServer
 	if ev.Partial {

@@ -8,12 +8,12 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// responseItems is the Provider of opaque parts that belong to the Responses API: whole output
-// items.
+// responseItems is the Provider of opaque parts that belong to the Responses API. They hold whole
+// output items.
 const responseItems = "openai-responses"
 
 // responsesBody appends the body of a Responses request to buf. The server keeps nothing (store is
-// false): the whole conversation travels, as it does in chat.
+// false): the whole conversation is sent, as in chat.
 func (m *Model) responsesBody(buf []byte, req *agent.Request) ([]byte, error) {
 	if len(req.Stop) > 0 {
 		return nil, unsupported("the Responses API has no stop texts; clear Request.Stop or use the chat API")
@@ -139,7 +139,7 @@ func responsesUser(b *body, parts []agent.Part) error {
 	return nil
 }
 
-// responsesOutput writes a result: its text, or a list when it holds images.
+// responsesOutput writes a result as its text, or as a list if it holds images.
 func responsesOutput(b *body, r agent.ToolResult) error {
 	for _, p := range r.Parts {
 		if _, ok := p.(agent.Image); ok {
@@ -180,8 +180,8 @@ func inputContent(b *body, parts []agent.Part) error {
 	return nil
 }
 
-// responsesAssistant writes each part as the item it came from, in order: the API wants reasoning
-// right before the call or the message that it led to.
+// responsesAssistant writes each part as the item it came from, in order: the API requires
+// reasoning right before the call or the message that it led to.
 func (m *Model) responsesAssistant(b *body, parts []agent.Part) error {
 	for _, p := range parts {
 		switch p := p.(type) {

@@ -22,7 +22,7 @@ type responsesEvent struct {
 	Object      string          `json:"object"`
 }
 
-// response is the Responses API's answer as a whole.
+// response is a whole answer of the Responses API.
 type response struct {
 	ID                string            `json:"id"`
 	Object            string            `json:"object"`
@@ -45,7 +45,7 @@ type response struct {
 	} `json:"usage"`
 }
 
-// responsesItem is an output item, as far as it is understood.
+// responsesItem is an output item, with the fields that this package understands.
 type responsesItem struct {
 	Type      string `json:"type"`
 	CallID    string `json:"call_id"`
@@ -62,11 +62,11 @@ type responsesItem struct {
 	} `json:"summary"`
 }
 
-// openItem is an output item while it streams.
+// openItem is an output item while it is streamed.
 type openItem struct {
 	call      int  // index of its call
 	announced bool // its call was begun
-	streamed  bool // something of it was passed on
+	streamed  bool // part of it was passed on
 	parts     int  // summary parts begun
 	done      bool
 }
@@ -74,7 +74,7 @@ type openItem struct {
 // responsesDecoder reads one Responses stream.
 type responsesDecoder struct {
 	m       *Model
-	prefix  string // of ids that the server did not give
+	prefix  string // of ids for calls that have none from the server
 	items   map[int]*openItem
 	calls   int
 	refused bool
@@ -125,7 +125,8 @@ func (d *responsesDecoder) event(ev wire.Event, out []agent.Chunk) ([]agent.Chun
 	return d.piece(&e, out), nil
 }
 
-// untyped reads what has no type: an error object, or the answer of a server that does not stream.
+// untyped reads an object without a type: an error object, or the answer of a server that does not
+// stream.
 func (d *responsesDecoder) untyped(data []byte, e *responsesEvent, out []agent.Chunk) ([]agent.Chunk, error) {
 	if len(e.Error) > 0 && string(e.Error) != "null" {
 		failure, _ := parseError(data)
@@ -203,7 +204,8 @@ func (d *responsesDecoder) begin(it *openItem, item *responsesItem, out []agent.
 	return append(out, agent.ToolCallStart{Index: it.call, ID: id, Name: item.Name})
 }
 
-// itemDone reads a whole item: what of it did not stream, and what only comes at its end.
+// itemDone reads a whole item: the parts of it that did not stream, and those that come only at its
+// end.
 func (d *responsesDecoder) itemDone(index int, raw json.RawMessage, out []agent.Chunk) []agent.Chunk {
 	it := d.item(index)
 	var item responsesItem
@@ -255,7 +257,7 @@ func (d *responsesDecoder) reasoningDone(it *openItem, item *responsesItem, out 
 	return append(out, end)
 }
 
-// end takes the terminal event.
+// end handles the terminal event.
 func (d *responsesDecoder) end(r *response) error {
 	if r == nil {
 		return errIncomplete("with a terminal event that holds no response")

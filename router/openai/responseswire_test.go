@@ -15,7 +15,7 @@ import (
 type responsesWire struct {
 	next  int    // index of the next item
 	open  string // type of the open item that is not a call
-	text  string // what of it was sent
+	text  string // the part of its text that was sent
 	usage string
 	calls map[int]*wireCall
 	seq   int

@@ -11,9 +11,9 @@ import (
 	"github.com/openai/openai-go/v3/option"
 )
 
-// TestWhyNotTheSDKsStream pins the faults of the SDK's own streaming that no option changes, and
-// for which this package reads streams itself. When an update of the SDK makes this test fail, look
-// at that decision again.
+// TestWhyNotTheSDKsStream documents the bugs of the SDK's own streaming that no option avoids,
+// because of which this package reads streams itself. If an update of the SDK makes this test fail,
+// reconsider that decision.
 func TestWhyNotTheSDKsStream(t *testing.T) {
 	const head = `data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]`
 	const stop = `data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`

@@ -19,15 +19,15 @@ func offerChat(t testing.TB, m agent.Model) *httptest.Server {
 	}
 	srv := httptest.NewServer(handler)
 	t.Cleanup(func() {
-		srv.CloseClientConnections() // a stalled stream must not hold the test
+		srv.CloseClientConnections() // a stalled stream must not block the test
 		srv.Close()
 	})
 	return srv
 }
 
-// TestConformanceThroughServe has the suite go through package serve: the official client asks our
-// server, whose model is again a client of the suite's server. What is lost or changed on the way
-// shows as a scenario that fails.
+// TestConformanceThroughServe runs the suite through package serve: the official client asks our
+// server, whose model is in turn a client of the suite's server. Anything lost or changed on the
+// way makes a scenario fail.
 func TestConformanceThroughServe(t *testing.T) {
 	tier.Normal(t)
 	agenttest.CheckLeaks(t)

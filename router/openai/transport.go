@@ -15,7 +15,7 @@ import (
 )
 
 // options configures the SDK: it sends once, and never reads an error body itself, since it would
-// read it without a limit and lose the status of one that is not JSON.
+// read it without a limit and lose the status of a body that is not JSON.
 func (m *Model) options(base *url.URL) []option.RequestOption {
 	c := &m.cfg
 	client := c.HTTPClient
@@ -27,7 +27,7 @@ func (m *Model) options(base *url.URL) []option.RequestOption {
 		option.WithHTTPClient(client),
 		option.WithMaxRetries(0),
 		option.WithAPIKey(c.APIKey),
-		option.WithAdminAPIKey(""), // never stands in for a missing key
+		option.WithAdminAPIKey(""), // so that it is never used for a missing key
 		option.WithHeader("Accept", "text/event-stream"),
 		option.WithMiddleware(m.refuseErrors),
 	}
@@ -42,7 +42,7 @@ func (m *Model) options(base *url.URL) []option.RequestOption {
 	return append(opts, c.Options...)
 }
 
-// refuseErrors turns a response that is not a success into its error.
+// refuseErrors turns an unsuccessful response into its error.
 func (m *Model) refuseErrors(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 	res, err := next(req)
 	if err != nil || res.StatusCode/100 == 2 {
@@ -52,7 +52,7 @@ func (m *Model) refuseErrors(req *http.Request, next option.MiddlewareNext) (*ht
 	return nil, m.statusError(res)
 }
 
-// send posts the body and returns the response of a success.
+// send posts the body and returns the response if it is successful.
 func (m *Model) send(ctx context.Context, body []byte) (*http.Response, error) {
 	path := "chat/completions"
 	if m.cfg.API == Responses {

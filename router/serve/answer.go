@@ -18,11 +18,11 @@ type answer struct {
 	id, model    string
 	created      int64
 	w            http.ResponseWriter
-	patience     time.Duration // with a client that does not read
+	patience     time.Duration // how long to wait for a client that does not read
 	includeUsage bool
 	logProbs     bool
 
-	begun bool      // something was sent, be it a heartbeat
+	begun bool      // something was sent, possibly only a heartbeat
 	named bool      // the role was sent
 	first time.Time // of the first byte
 	usage agent.Usage
@@ -31,7 +31,7 @@ type answer struct {
 	tokens []map[string]any // not yet sent
 }
 
-// token keeps a token for the next chunk.
+// token stores a token for the next chunk.
 func (a *answer) token(t agent.Token) {
 	top := make([]map[string]any, 0, len(t.Top))
 	for _, o := range t.Top {
@@ -52,8 +52,8 @@ func tokenObject(text string, id int32, p float64) map[string]any {
 	return map[string]any{"token": text, "id": id, "logprob": p, "bytes": b}
 }
 
-// takeTokens returns the tokens since the last call as the API's logprobs object, nil when none
-// were asked for.
+// takeTokens returns the tokens since the last call as the API's logprobs object, or nil if none
+// were requested.
 func (a *answer) takeTokens() any {
 	if !a.logProbs {
 		return nil
@@ -210,8 +210,8 @@ func (a *answer) all(v any) error {
 	return nil
 }
 
-// write sends s at once, and gives a client up that does not take it. A writer of the host's may
-// know neither deadlines nor flushing.
+// write sends s at once, and drops a client that does not receive it in time. The host's writer may
+// not support deadlines or flushing.
 func (a *answer) write(s string) error {
 	_ = http.NewResponseController(a.w).SetWriteDeadline(time.Now().Add(a.patience))
 	if _, err := io.WriteString(a.w, s); err != nil {
@@ -223,10 +223,10 @@ func (a *answer) write(s string) error {
 	return nil
 }
 
-// received takes the deadline away: the connection's next answer may begin late.
+// received clears the deadline: the connection's next answer may begin late.
 func (a *answer) received() { _ = http.NewResponseController(a.w).SetWriteDeadline(time.Time{}) }
 
-// fail reports an error: as a response of its own while nothing was sent, else as an event. It
+// fail reports an error: as a separate response if nothing was sent yet, or else as an event. It
 // returns err.
 func (a *answer) fail(err error) error {
 	f := failureOf(err)

@@ -61,14 +61,14 @@ func (s *Server) collect(ctx context.Context, a *answer, req *agent.Request) err
 	return a.all(a.whole(resp))
 }
 
-// ask is the model's stream, a panic of its being an error: this server's other answers run in the
-// same process.
+// ask returns the model's stream. A panic of the model is turned into an error, since this server's
+// other answers run in the same process.
 func (s *Server) ask(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
 	return func(yield func(agent.Chunk, error) bool) {
 		reading, gone := false, false
 		defer func() {
 			if r := recover(); r != nil {
-				if reading { // the reader's own
+				if reading { // the reader panicked
 					panic(r)
 				}
 				s.cfg.Logger.Error("serve: the model panicked", "panic", r, "stack", string(debug.Stack()))
@@ -93,7 +93,7 @@ type item struct {
 	err   error
 }
 
-// stream answers with server-sent events. The model is read on a goroutine of its own, so that a
+// stream answers with server-sent events. The model is read on its own goroutine, so that a
 // heartbeat can be sent while it is silent; that goroutine has ended when stream returns.
 func (s *Server) stream(ctx context.Context, a *answer, req *agent.Request) error {
 	ctx, cancel := context.WithCancel(ctx)

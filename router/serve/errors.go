@@ -14,7 +14,7 @@ import (
 // statusClientGone is nginx's status for a client that closed its connection.
 const statusClientGone = 499
 
-// failure is an error as the API describes it.
+// failure is an error in the API's form.
 type failure struct {
 	status     int
 	kind       string // "type" on the wire
@@ -39,13 +39,13 @@ func (f *failure) wire() map[string]any {
 
 func writeFailure(w http.ResponseWriter, f *failure) {
 	if f.retryAfter > 0 {
-		// Whole seconds, as RFC 9110 has it; rounded up, so that nobody comes back too early.
+		// Whole seconds, as RFC 9110 requires; rounded up, so that nobody retries too early.
 		w.Header().Set("Retry-After", strconv.Itoa(int((f.retryAfter+time.Second-1)/time.Second)))
 	}
 	writeJSON(w, f.status, f.wire())
 }
 
-// wireKind says how a kind of model error looks to a client.
+// wireKind maps a kind of model error to its form for a client.
 var wireKind = map[agent.ErrorKind]failure{
 	agent.ErrRateLimit:     {status: http.StatusTooManyRequests, kind: "rate_limit_error", code: "rate_limit_exceeded"},
 	agent.ErrOverloaded:    {status: http.StatusServiceUnavailable, kind: "server_error", code: "overloaded"},
@@ -61,8 +61,8 @@ var wireKind = map[agent.ErrorKind]failure{
 	agent.ErrCanceled:      {status: statusClientGone, kind: "timeout"},
 }
 
-// failureOf describes a model's error. The status of an upstream server is kept where it says more
-// than ours.
+// failureOf describes a model's error. The status of an upstream server is kept if it is more
+// specific than ours.
 func failureOf(err error) *failure {
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f

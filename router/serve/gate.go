@@ -9,9 +9,9 @@ import (
 
 var errFull = errors.New("the queue is full")
 
-// gate lets a number of requests run and a number wait.
+// gate limits the number of requests that run and that wait.
 type gate struct {
-	places chan struct{} // nil means no bound
+	places chan struct{} // nil means no limit
 	queue  int
 
 	mu      sync.Mutex
@@ -28,8 +28,8 @@ func newGate(places, queue int) *gate {
 	return g
 }
 
-// enter waits for a place and returns how to leave it. With a full queue it returns errFull and the
-// time after which a place is likely free.
+// enter waits for a place and returns a function to leave it. If the queue is full, it returns
+// errFull and the time after which a place is likely free.
 func (g *gate) enter(ctx context.Context) (leave func(), retry time.Duration, err error) {
 	if g.places == nil {
 		return g.started(), 0, nil
@@ -76,7 +76,7 @@ func (g *gate) started() (leave func()) {
 	})
 }
 
-// load returns how many requests run and wait.
+// load returns the numbers of running and waiting requests.
 func (g *gate) load() (running, waiting int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

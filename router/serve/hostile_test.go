@@ -24,7 +24,7 @@ import (
 
 var streamed = strings.Replace(hello, "{", `{"stream":true,`, 1)
 
-// chunk is what of a stream's event the tests look at.
+// chunk holds the fields of a stream's event that the tests check.
 type chunk struct {
 	Choices []struct {
 		Delta struct {
@@ -52,7 +52,7 @@ func chunks(t *testing.T, body string) (all []chunk) {
 	return all
 }
 
-// TestRoleAfterHeartbeat sends the role once, in the first chunk, also when heartbeats came before
+// TestRoleAfterHeartbeat: the role is sent once, in the first chunk, even if heartbeats came before
 // it.
 func TestRoleAfterHeartbeat(t *testing.T) {
 	m := &blocking{begun: make(chan struct{}, 1), release: make(chan struct{})}
@@ -79,8 +79,8 @@ func TestRoleAfterHeartbeat(t *testing.T) {
 	}
 }
 
-// TestPanic has the model panic before and in the middle of a stream: the client is told, and the
-// server goes on.
+// TestPanic: if the model panics, before or in the middle of a stream, the client gets an error and
+// the server continues.
 func TestPanic(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	for _, said := range []int{0, 1} {
@@ -106,14 +106,14 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// plainWriter is a writer of a host that cannot flush.
+// plainWriter is a host's writer that cannot flush.
 type plainWriter struct{ rec *httptest.ResponseRecorder }
 
 func (w plainWriter) Header() http.Header         { return w.rec.Header() }
 func (w plainWriter) WriteHeader(status int)      { w.rec.WriteHeader(status) }
 func (w plainWriter) Write(b []byte) (int, error) { return w.rec.Write(b) }
 
-// TestNoFlusher streams behind a middleware whose writer cannot flush: all of it arrives, late.
+// TestNoFlusher: behind a middleware whose writer cannot flush, all of a stream arrives, but late.
 func TestNoFlusher(t *testing.T) {
 	h, err := serve.New(traced{[]string{"a", "b"}}, serve.Config{})
 	if err != nil {
@@ -126,7 +126,7 @@ func TestNoFlusher(t *testing.T) {
 	}
 }
 
-// held says tokens of which some are no chunk of their own, as those of a call's marks.
+// held is a model that reports tokens of which some have no chunk, like those of a call's marks.
 type held struct{}
 
 func (held) Stream(ctx context.Context, _ *agent.Request) iter.Seq2[agent.Chunk, error] {
@@ -147,7 +147,7 @@ func (held) Stream(ctx context.Context, _ *agent.Request) iter.Seq2[agent.Chunk,
 	}
 }
 
-// TestEveryTokenOnce finds each token once among the log-probabilities, in order, however the
+// TestEveryTokenOnce: each token appears once in the log-probabilities, in order, however the
 // chunks were cut.
 func TestEveryTokenOnce(t *testing.T) {
 	srv, hc := start(t, held{}, serve.Config{})
@@ -169,8 +169,8 @@ func TestEveryTokenOnce(t *testing.T) {
 	}
 }
 
-// TestManyClients has hundreds of clients at once, a third of which vanish: the others are served
-// or told to come back, and every place is free afterwards.
+// TestManyClients: of hundreds of clients at once, a third vanish; the others are served or told to
+// retry, and every place is free afterwards.
 func TestManyClients(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := agent.ModelFunc(func(ctx context.Context, _ *agent.Request) iter.Seq2[agent.Chunk, error] {
@@ -228,8 +228,8 @@ func TestManyClients(t *testing.T) {
 	t.Error("a place is still taken")
 }
 
-// TestDeafClient frees the place of a client that stays connected and reads nothing. One that reads
-// slowly gets everything, and its connection serves again.
+// TestDeafClient: a client that stays connected and reads nothing loses its place. One that reads
+// slowly gets everything, and its connection can be used again.
 func TestDeafClient(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	ended := make(chan struct{}, 1)

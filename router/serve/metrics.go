@@ -11,7 +11,7 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// metrics are the server's own figures; the model's are added when they are read.
+// metrics holds the server's own metrics; the model's are added when they are read.
 type metrics struct {
 	handler  http.Handler
 	requests *prometheus.CounterVec
@@ -60,8 +60,8 @@ func (m *metrics) answered(u agent.Usage, begin, first time.Time, err error) {
 	}
 }
 
-// modelMetrics collects what a model emits. It describes nothing beforehand, since a model may add
-// figures at any time.
+// modelMetrics collects the metrics that a model emits. It does not describe them in advance, since
+// a model may add metrics at any time.
 type modelMetrics struct {
 	each func(emit func(name, help string, counter bool, labels map[string]string, value float64))
 }

@@ -68,8 +68,8 @@ type chatCall struct {
 	} `json:"function"`
 }
 
-// known are the fields that chatRequest reads and those that are about accounts, not about the
-// answer. Every other field goes to the model as Request.Extra.
+// known lists the fields that chatRequest reads and those that concern accounts and not the answer.
+// Every other field goes to the model in Request.Extra.
 var known = map[string]bool{
 	"model": true, "messages": true, "tools": true, "tool_choice": true, "response_format": true, "stream": true,
 	"stream_options": true, "max_tokens": true, "max_completion_tokens": true, "temperature": true, "stop": true,
@@ -102,7 +102,7 @@ func decodeChat(data []byte) (*chatRequest, *agent.Request, error) {
 	return &in, req, nil
 }
 
-// request returns the request in the contract's terms.
+// request converts the body to an agent.Request.
 func (in *chatRequest) request() (*agent.Request, error) {
 	if in.N != nil && *in.N != 1 {
 		return nil, invalid("n", "n is %d; this server gives one answer a request", *in.N)
@@ -260,7 +260,7 @@ func (m *chatMessage) assistant(parts []agent.Part) agent.Message {
 	return out
 }
 
-// contentParts reads a content field: a text, null or a list of parts.
+// contentParts reads a content field: a string, null or a list of parts.
 func contentParts(raw json.RawMessage, i int) ([]agent.Part, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
@@ -300,7 +300,7 @@ func contentParts(raw json.RawMessage, i int) ([]agent.Part, error) {
 	return parts, nil
 }
 
-// image reads an address, which may hold the picture itself (RFC 2397).
+// image reads a URL, which may contain the image itself (RFC 2397).
 func image(url string) (agent.Image, error) {
 	rest, ok := strings.CutPrefix(url, "data:")
 	if !ok {

@@ -168,7 +168,7 @@ func TestTokenizeOverHTTP(t *testing.T) {
 	}
 }
 
-// TestRequestFields shows what of a body reaches the model, and as what.
+// TestRequestFields checks which fields of a body reach the model, and in what form.
 func TestRequestFields(t *testing.T) {
 	script := agenttest.Script(agenttest.Text("ok"))
 	srv, hc := start(t, script, serve.Config{})
@@ -262,7 +262,7 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// blocking is a model that waits to be let go.
+// blocking is a model that waits until it is released.
 type blocking struct {
 	begun   chan struct{}
 	release chan struct{}
@@ -283,8 +283,8 @@ func (m *blocking) Stream(ctx context.Context, _ *agent.Request) iter.Seq2[agent
 	}
 }
 
-// TestQueue fills the places and the queue: the next request is refused with 429 and Retry-After,
-// and a client that goes away makes room.
+// TestQueue: if the places and the queue are full, the next request is refused with 429 and
+// Retry-After, and a client that goes away makes room.
 func TestQueue(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := &blocking{begun: make(chan struct{}, 8), release: make(chan struct{})}
@@ -354,8 +354,7 @@ func TestHeartbeat(t *testing.T) {
 	}
 }
 
-// TestErrors shows that a model's error keeps its kind on the wire, before and in the middle of a
-// stream.
+// TestErrors: a model's error keeps its kind on the wire, before and in the middle of a stream.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct {
 		err    *agent.ModelError
@@ -395,7 +394,7 @@ func TestMetricsOfModel(t *testing.T) {
 	}
 }
 
-// TestShutdown lets a running answer end and takes no new one.
+// TestShutdown lets a running answer end and accepts no new one.
 func TestShutdown(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := &blocking{begun: make(chan struct{}, 1), release: make(chan struct{})}
@@ -433,8 +432,7 @@ func TestShutdown(t *testing.T) {
 	srv.Close()
 }
 
-// FuzzChatBody sends bodies that no client would: the handler answers each with a status and never
-// panics.
+// FuzzChatBody: the handler answers any body with a status and never panics.
 func FuzzChatBody(f *testing.F) {
 	for _, s := range []string{hello, `{}`, `null`, `[]`, `{"messages":[null]}`, `{"messages":[{"role":"user","content":[{}]}]}`,
 		`{"messages":[{"role":"tool"}],"tools":[{}],"stop":{},"tool_choice":[]}`, `{"stream":true,"messages":[{"role":"user","content":"x"}],"logprobs":true,"top_logprobs":20}`} {

@@ -15,22 +15,22 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// Config says how a model is served. The zero value serves without bounds and without a key.
+// Config configures how a model is served. The zero value serves without limits and without a key.
 type Config struct {
 	Name          string // the model's id for clients; empty means the model's own name
-	MaxConcurrent int    // requests that run at once; 0 means no bound
+	MaxConcurrent int    // requests that run at once; 0 means no limit
 	Queue         int    // requests that may wait for their turn; more are refused with 429
 	MaxBody       int64  // bytes of a request; 0 means 32 MiB
 	Key           string // a bearer token that clients must send; empty means none
-	// Heartbeat is how long a stream may stay silent before a comment is sent, so that proxies keep
-	// it; 0 means 15 s.
+	// Heartbeat is the time after which a silent stream sends a comment, so that proxies keep the
+	// connection open; 0 means 15 s.
 	Heartbeat time.Duration
-	// WriteTimeout is how long a client may take to receive each piece of an answer before it is
-	// given up and its place is free; 0 means a minute. It takes the place of the WriteTimeout of
-	// http.Server, which bounds whole answers.
+	// WriteTimeout limits the time in which a client must receive each piece of an answer. After
+	// that it is dropped and its place is free. 0 means a minute. WriteTimeout replaces the one of
+	// http.Server, which limits whole answers.
 	WriteTimeout time.Duration
-	// Metrics adds the model's own figures to /metrics; see the method of that shape of
-	// router/moe's Model.
+	// Metrics adds the model's own metrics to /metrics; see EachMetric of router/moe's Model, which
+	// has this signature.
 	Metrics func(emit func(name, help string, counter bool, labels map[string]string, value float64))
 
 	Logger *slog.Logger     // nil means no logging
@@ -38,13 +38,13 @@ type Config struct {
 	NewID  func() string    // ids of answers; nil means random ones
 }
 
-// Tokenizer is what a model offers to be asked for tokens over HTTP.
+// Tokenizer is implemented by models that can be asked for tokens over HTTP.
 type Tokenizer interface {
 	Tokenize(text string, special bool) []int32
 	Detokenize(tokens []int32) string
 }
 
-// Server is an http.Handler in front of one model.
+// Server is an http.Handler that serves one model.
 type Server struct {
 	model   agent.Model
 	cfg     Config
@@ -121,7 +121,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// allowed reports whether the request carries the key. Health checks carry none.
+// allowed reports whether the request carries the key. Health checks need none.
 func (s *Server) allowed(r *http.Request) bool {
 	if s.cfg.Key == "" || r.URL.Path == "/health" {
 		return true
@@ -156,7 +156,7 @@ func (s *Server) oneModel(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, s.info())
 }
 
-// tokenize takes {"content": text, "special": true}, as llama.cpp's server does.
+// tokenize accepts {"content": text, "special": true}, as llama.cpp's server does.
 func (s *Server) tokenize(t Tokenizer) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		in := struct {
@@ -185,7 +185,7 @@ func (s *Server) detokenize(t Tokenizer) http.HandlerFunc {
 	}
 }
 
-// readJSON decodes a body, or answers what is wrong with it.
+// readJSON decodes a body. If the body is invalid, it answers with the error and returns false.
 func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, v any) bool {
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, s.cfg.MaxBody)).Decode(v)
 	if err != nil {
@@ -206,7 +206,7 @@ func randomID() string {
 	return "chatcmpl-" + hex.EncodeToString(b[:])
 }
 
-// enter waits for a place, or says why there is none.
+// enter waits for a place, or returns the reason why there is none.
 func (s *Server) enter(ctx context.Context) (leave func(), f *failure) {
 	leave, wait, err := s.gate.enter(ctx)
 	switch {

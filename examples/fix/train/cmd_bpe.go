@@ -22,9 +22,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 )
 
-// vocabSpecial are the tokens that frame prompts and answers, then those that stand in nearly every
-// line of them. The tools' names and a line's mark with its tab are not one word to the
-// pre-tokenizer, so only as special tokens are they one token.
+// vocabSpecial returns the tokens that frame prompts and answers, then those that occur in nearly
+// every line of them. The tools' names and a line's mark with its tab are not one word to the
+// pre-tokenizer, so they can be one token only as special tokens.
 func vocabSpecial() []string {
 	return []string{
 		"<|endoftext|>", "<|im_start|>", "<|im_end|>",
@@ -34,7 +34,7 @@ func vocabSpecial() []string {
 	}
 }
 
-// vocabWords are the numbers of lines and functions, one token each.
+// vocabWords returns the numbers of lines and functions, one token each.
 func vocabWords() []string {
 	var words []string
 	for n := 10; n < 100; n++ {
@@ -82,11 +82,11 @@ func runBPE(ctx context.Context, args []string) error {
 	return v.Save(*out)
 }
 
-// vocabTexts reads the functions of source trees. Every fiftieth file is held back to measure with.
+// vocabTexts reads the functions of source trees. Every fiftieth file is held back for measuring.
 type vocabTexts struct {
 	ctx       context.Context
 	dirs      []string
-	most      int // bytes from a directory
+	most      int // limit of bytes from a directory
 	bytes     int
 	functions int
 	held      []repair.Function
@@ -128,18 +128,18 @@ func (t *vocabTexts) all() iter.Seq[string] {
 	}
 }
 
-// generated is the comment that marks generated files, see go help generate.
+// generated matches the comment that marks generated files, see go help generate.
 var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 
-// failure is what a test prints when it fails.
+// failure matches the message that a test prints when it fails.
 var failure = regexp.MustCompile("(?:Error|Fatal)f?\\([\"`](.*?)[\"`][,)]")
 
-// file yields the prompts and answers that a file's functions could be in.
+// file yields the prompts and answers in which a file's functions could occur.
 func (t *vocabTexts) file(path string, src []byte) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		fns, err := repair.Functions(path, src)
 		if err != nil || len(src) > 1<<18 || generated.Match(src) {
-			return // what does not parse is not Go code
+			return // a file that does not parse is not Go code
 		}
 		if strings.HasSuffix(path, "_test.go") {
 			yield(failures(path, src, fns))
@@ -168,7 +168,7 @@ func (t *vocabTexts) file(path string, src []byte) iter.Seq[string] {
 	}
 }
 
-// failures is the report of a test file whose tests all fail with all their messages.
+// failures returns the report of a test file in which all tests fail with all their messages.
 func failures(path string, src []byte, fns []repair.Function) string {
 	report := repair.Report{}
 	for _, f := range fns {
@@ -195,10 +195,10 @@ func someMarks(f repair.Function) []repair.Mark {
 func hashOf(s string) uint32 {
 	h := fnv.New32a()
 	h.Write([]byte(s))
-	return h.Sum32() >> 1 // positive as an int of any size
+	return h.Sum32() >> 1 // positive for any size of int
 }
 
-// measure prints how many tokens the functions held back take.
+// measure prints the number of tokens in the functions held back.
 func (t *vocabTexts) measure(tok *tokenizer.Tokenizer) {
 	var code, codeTokens, shown, shownTokens int
 	for _, f := range t.held {

@@ -12,9 +12,9 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/corpus"
 )
 
-// runCorpus downloads the modules of the manifest and lists their functions: DIR/modules.json says
-// where the modules are, DIR/functions-train.jsonl and DIR/functions-heldout.jsonl which functions
-// there are.
+// runCorpus downloads the modules of the manifest and lists their functions: DIR/modules.json holds
+// the locations of the modules, and DIR/functions-train.jsonl and DIR/functions-heldout.jsonl hold
+// the functions.
 func runCorpus(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("corpus", flag.ContinueOnError)
 	out := flags.String("out", "train", "`directory` that the lists are written to")

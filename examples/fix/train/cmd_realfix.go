@@ -22,7 +22,7 @@ import (
 // mining is one run of the realfix step.
 type mining struct {
 	work   string
-	limit  int // releases of a module
+	limit  int // of releases per module
 	begun  time.Time
 	fixes  *verify.Lines
 	judged *verify.Lines
@@ -33,16 +33,16 @@ type mining struct {
 	tried int
 }
 
-// lode is a package of a release with lines that differ from the release before.
+// lode is a package of a release with lines that differ from the previous release.
 type lode struct {
 	Module, Licence string
 	From, To        realfix.Release
 	Dir, Kind       string
 	Lines           []realfix.Candidate
-	Needs           int // modules that the module's go.mod names: what makes building slow
+	Needs           int // number of modules in the module's go.mod, which make building slow
 }
 
-// promise puts packages that are cheap to judge and likely to hold a fix first.
+// promise scores packages: those that are cheap to judge and likely to hold a fix come first.
 func (l *lode) promise() int {
 	best := l.Lines[0].Promise()
 	for _, c := range l.Lines {
@@ -80,7 +80,7 @@ func runRealfix(ctx context.Context, args []string) error {
 		return err
 	}
 	var err error
-	if m.work, err = filepath.Abs(m.work); err != nil { // the go command runs elsewhere
+	if m.work, err = filepath.Abs(m.work); err != nil { // the go command runs in another directory
 		return err
 	}
 	if err := os.MkdirAll(m.work, 0o755); err != nil {
@@ -114,7 +114,7 @@ func runRealfix(ctx context.Context, args []string) error {
 	return writeFixes(*out, roots)
 }
 
-// open reads what earlier runs have left.
+// open reads the results of earlier runs.
 func (m *mining) open(out string) (err error) {
 	m.fixes, err = verify.OpenLines(out+".lines", func(line []byte) error {
 		var f realfix.Fix
@@ -139,14 +139,14 @@ func (m *mining) open(out string) (err error) {
 	return err
 }
 
-// surveyed is what the releases of a module have to judge.
+// surveyed holds the packages to judge in the releases of a module.
 type surveyed struct {
 	Module string
 	Lodes  []*lode
 }
 
-// survey lists the packages to judge: those of the modules in a file that earlier runs have left,
-// and of further ones, whose releases it compares until ctx ends.
+// survey lists the packages to judge: those in a file left by earlier runs, and those of further
+// modules, whose releases it compares until ctx ends.
 func (m *mining) survey(ctx context.Context, file string) ([]*lode, error) {
 	if err := os.WriteFile(filepath.Join(m.work, "go.mod"), []byte("module scratch\n\ngo 1.21\n"), 0o644); err != nil {
 		return nil, err
@@ -186,7 +186,7 @@ func (m *mining) survey(ctx context.Context, file string) ([]*lode, error) {
 }
 
 // order sorts packages, the most promising first, but so that no module comes again before the
-// others had their turn at something nearly as good.
+// others had a package of nearly the same promise.
 func order(all []*lode) {
 	promise := map[*lode]int{}
 	for _, l := range all {
@@ -202,7 +202,7 @@ func order(all []*lode) {
 	slices.SortStableFunc(all, func(a, b *lode) int { return rank[b] - rank[a] })
 }
 
-// compare compares the releases of a module, each with the next.
+// compare compares each release of a module with the next.
 func (m *mining) compare(ctx context.Context, module string) ([]*lode, error) {
 	releases, err := realfix.Releases(ctx, m.work, module, m.limit)
 	if err != nil {
@@ -255,14 +255,14 @@ func (m *mining) run(ctx context.Context, lodes []*lode, workers int) {
 	wg.Wait()
 }
 
-// judge proves the fixes of one package and writes them down.
+// judge proves the fixes of one package and records them.
 func (m *mining) judge(ctx context.Context, worker int, l *lode, of int) {
 	limited, cancel := context.WithTimeout(ctx, 30*time.Minute)
 	defer cancel()
 	begun := time.Now()
 	fixes, err := m.prove(limited, worker, l)
 	if ctx.Err() != nil {
-		return // cut short: judged another time
+		return // interrupted; judged again in a later run
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -315,13 +315,13 @@ func (m *mining) prove(ctx context.Context, worker int, l *lode) ([]realfix.Fix,
 	return p.Prove(ctx, l.Dir, l.Lines)
 }
 
-// fixKey tells fixes apart, whichever releases show them.
+// fixKey identifies a fix, whichever releases show it.
 func fixKey(module string, f realfix.Fix) string {
 	return fmt.Sprintf("%s %s %s %q %q", module, f.File, f.Function, f.Old, f.New)
 }
 
-// writeFixes writes the fixes found so far, by this and earlier runs, in order. Roots says where
-// modules are unpacked.
+// writeFixes writes the fixes found by this and earlier runs, in order. roots holds the directories
+// of unpacked modules.
 func writeFixes(out string, roots map[string]string) error {
 	all := []realfix.Fix{}
 	lines, err := verify.OpenLines(out+".lines", func(line []byte) error {
@@ -341,7 +341,7 @@ func writeFixes(out string, roots map[string]string) error {
 	for i, f := range all {
 		root, ok := roots[f.Module+"@"+f.Version]
 		if !ok {
-			continue // of an earlier run, with its kind
+			continue // from an earlier run, with its kind
 		}
 		if all[i].Slip, err = slips.Of(root, f); err != nil {
 			fmt.Fprintln(os.Stderr, err)

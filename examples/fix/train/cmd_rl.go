@@ -20,8 +20,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 )
 
-// rl learns from its own answers: each round the model answers prompts several times, tests judge
-// the answers, and the weights change so that good ones become likelier.
+// rl trains on the model's own answers: in each round the model answers prompts several times,
+// tests judge the answers, and the weights change so that good answers become likelier.
 type rl struct {
 	init, vocabFile, tasksFile, out, data, trajectories string
 	resume                                              bool
@@ -41,12 +41,12 @@ type rl struct {
 	trainer  *train.Trainer
 	progress rlProgress
 	rollouts *verify.Lines
-	seen     map[string]bool // trajectories that are in the file
+	seen     map[string]bool // trajectories that are already in the file
 	say      func(format string, args ...any)
 	judged   func(ctx context.Context, cs []reward.Candidate) ([]reward.Judgement, rlJudging, error)
 }
 
-// The ways to learn.
+// The training methods.
 const (
 	methodReject = "reject"
 	methodGRPO   = "grpo"
@@ -56,7 +56,7 @@ const (
 
 var methods = [...]string{methodReject, methodGRPO, methodList, methodTail}
 
-// rlProgress is what a checkpoint says about the rounds.
+// rlProgress is the part of a checkpoint about the rounds.
 type rlProgress struct {
 	Rounds  []rlRound
 	Seconds float64
@@ -123,7 +123,7 @@ func (r *rl) parse(args []string) error {
 	return nil
 }
 
-// open reads everything a run needs and makes its directory.
+// open reads everything that a run needs and creates its directory.
 func (r *rl) open() (err error) {
 	if r.vocab, err = bpe.Load(r.vocabFile); err != nil {
 		return err
@@ -176,7 +176,7 @@ func (r *rl) close() {
 	}
 }
 
-// run does the rounds that are left.
+// run runs the remaining rounds.
 func (r *rl) run(ctx context.Context) error {
 	for len(r.progress.Rounds) < r.rounds {
 		if r.minutes > 0 && r.progress.Seconds >= 60*r.minutes {
@@ -193,8 +193,8 @@ func (r *rl) run(ctx context.Context) error {
 	return nil
 }
 
-// round asks, judges, learns and writes down what came of it. Every choice in it depends on the
-// seed and its number alone.
+// round samples, judges, trains and records the results. Every choice in it depends only on the
+// seed and its number.
 func (r *rl) round(ctx context.Context, n int) error {
 	begin := time.Now()
 	rng := rand.New(rand.NewPCG(r.seed, uint64(n)))

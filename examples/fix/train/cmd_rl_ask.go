@@ -12,11 +12,11 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/verify"
 )
 
-// rlAsk says what is asked in a round.
+// rlAsk sets what is asked in a round.
 type rlAsk struct {
 	prompts, group int
-	each           int     // prompts from one package
-	whole          float64 // part of the prompts with all candidates
+	each           int     // prompts per package
+	whole          float64 // share of the prompts with all candidates
 	slots          int
 	temperature    float64
 }
@@ -30,16 +30,16 @@ func (a *rlAsk) flags(f *flag.FlagSet) {
 	f.Float64Var(&a.temperature, "temperature", 1, "of sampling")
 }
 
-// A prompt is a state of a repair, with the answers to it.
+// A prompt is a state of a repair, with its sampled answers.
 type prompt struct {
 	task   *verify.Task
-	scope  string // "function": the right one is the only candidate; "package": all are
+	scope  string // "function": the right one is the only candidate; "package": all are candidates
 	state  repair.State
 	shown  int // number of the function that is shown, 0 for none
 	right  int // number of the function with the fault
-	others int // candidates
+	others int // number of other candidates
 
-	function []string // lines of the one that is shown
+	function []string // lines of the function shown
 
 	answers []answer
 }
@@ -47,8 +47,9 @@ type prompt struct {
 // buggy reports whether the function with the fault is shown.
 func (p *prompt) buggy() bool { return p.shown == p.right }
 
-// readPackages reads tasks whose module's path contains only, and sorts them by package. A task
-// that is in several files is taken once; those that hang are left out, as nobody waits for them.
+// readPackages reads tasks whose module path contains only, and groups them by package. A task that
+// is in several files is taken once. Tasks whose tests hang are left out, because nobody waits for
+// them.
 func readPackages(files, only string) ([][]*verify.Task, error) {
 	var out [][]*verify.Task
 	index, seen := map[string]int{}, map[string]bool{}
@@ -77,7 +78,7 @@ func readPackages(files, only string) ([][]*verify.Task, error) {
 	return out, nil
 }
 
-// draw chooses the prompts of a round: packages at random, and a few tasks of each, so that few
+// draw chooses the prompts of a round: random packages, and a few tasks from each, so that few
 // packages are built.
 func (r *rl) draw(rng *rand.Rand) []*prompt {
 	var out []*prompt
@@ -97,7 +98,8 @@ func (r *rl) draw(rng *rand.Rand) []*prompt {
 	return out
 }
 
-// newPrompt draws a state of a task's repair: the right function is shown, or another, or none yet.
+// newPrompt draws a state of a task's repair: the right function is shown, another one, or none
+// yet.
 func newPrompt(t *verify.Task, whole float64, rng *rand.Rand, count func(string) int) *prompt {
 	p := &prompt{task: t, scope: "function", right: 1, shown: 1, others: 1}
 	names, shown := []string{t.Function.Name}, t.Shown()
@@ -132,8 +134,8 @@ func newPrompt(t *verify.Task, whole float64, rng *rand.Rand, count func(string)
 
 const maxAnswer = 160 // tokens
 
-// request is the prompt as an agent asks it: the calls that led to the state and the tools that
-// lead on from it.
+// request returns the prompt as an agent would send it: the calls that led to the state and the
+// tools available next.
 func (p *prompt) request() *agent.Request {
 	req := &agent.Request{MaxOutput: maxAnswer, Extra: map[string]json.RawMessage{"parallel_tool_calls": json.RawMessage("false")}}
 	req.Messages = []agent.Message{agent.UserText("Fix the failing tests.")}
@@ -165,7 +167,7 @@ func (p *prompt) request() *agent.Request {
 }
 
 func schemaOf(properties string, required ...string) json.RawMessage {
-	names, _ := json.Marshal(required) // texts alone
+	names, _ := json.Marshal(required) // only strings
 	return json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":` + string(names) + `,"additionalProperties":false}`)
 }
 

@@ -17,9 +17,8 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/verify"
 )
 
-// What answers are worth. A repair takes one test run, which is part of its price; one that does
-// not help costs a run for nothing, and a call that is refused shows that the model does not know
-// what is there.
+// The rewards of answers. A repair takes one test run, which is part of its price. An edit that
+// does not help wastes a run, and a refused call shows that the model does not know what is there.
 const (
 	rewardRight   = 1
 	rewardRun     = -0.05
@@ -38,13 +37,13 @@ type rlJudge struct {
 	journal   *verify.Lines
 }
 
-// rlJudging is what judging took.
+// rlJudging is the cost of judging.
 type rlJudging struct {
 	reward.Cost
-	Known int // judged in an earlier round
+	Known int // number judged in an earlier round
 }
 
-// verdictLine is a line of the journal of verdicts.
+// verdictLine is a line in the journal of verdicts.
 type verdictLine struct {
 	Key string
 	reward.Judgement
@@ -81,7 +80,7 @@ func (j *rlJudge) open(ctx context.Context, r *rl) (closed func(), err error) {
 	return func() { j.journal.Close() }, err
 }
 
-// locate finds the modules' sources; tasks of modules that cannot be had are left out.
+// locate finds the modules' sources. Tasks of modules that are not available are left out.
 func (j *rlJudge) locate(ctx context.Context, r *rl) error {
 	all, err := corpus.Manifest()
 	if err != nil {
@@ -113,7 +112,7 @@ func (j *rlJudge) locate(ctx context.Context, r *rl) error {
 	return nil
 }
 
-// judge judges candidates of any packages.
+// judge judges candidates from any packages.
 func (j *rlJudge) judge(ctx context.Context, cs []reward.Candidate) ([]reward.Judgement, rlJudging, error) {
 	out := make([]reward.Judgement, len(cs))
 	var cost rlJudging
@@ -168,7 +167,7 @@ func (j *rlJudge) judge(ctx context.Context, cs []reward.Candidate) ([]reward.Ju
 	return out, cost, j.remember(cs, out)
 }
 
-// remember writes down verdicts, so that an edit is tested once in a run.
+// remember records verdicts, so that an edit is tested only once in a run.
 func (j *rlJudge) remember(cs []reward.Candidate, out []reward.Judgement) error {
 	var lines []any
 	for i, c := range cs {
@@ -180,8 +179,8 @@ func (j *rlJudge) remember(cs []reward.Candidate, out []reward.Judgement) error 
 	return j.journal.Append(lines...)
 }
 
-// guarded judges candidates of one package in a sandbox, with panics as errors: one odd package
-// must not end a long run.
+// guarded judges candidates of one package in a sandbox and turns panics into errors: one odd
+// package must not end a long run.
 func (j *rlJudge) guarded(ctx context.Context, cs []reward.Candidate) (out []reward.Judgement, cost reward.Cost, err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -218,7 +217,7 @@ func (j *rlJudge) guarded(ctx context.Context, cs []reward.Candidate) (out []rew
 	return reward.Judge{Config: cfg, Longest: j.longest}.Package(ctx, dir, cs)
 }
 
-// glanceAll judges candidates none of which needs a run.
+// glanceAll judges candidates if none of them needs a run.
 func glanceAll(cs []reward.Candidate) ([]reward.Judgement, bool) {
 	out := make([]reward.Judgement, len(cs))
 	for i, c := range cs {
@@ -263,8 +262,8 @@ func (a *answer) settle(p *prompt) bool {
 	case a.read > 0 && a.read == p.right && !p.buggy():
 		a.reward = rewardRight
 	case a.read > 0:
-		// reading another function is no progress and no harm
-	case !p.buggy(): // an edit of a function that is as it should be
+		// reading another function is neither progress nor harm
+	case !p.buggy(): // an edit of a function that is already right
 		a.judged, a.reward = reward.Judgement{Verdict: reward.StillFails, Why: "there is nothing wrong with the function"}, rewardRun
 	default:
 		return false

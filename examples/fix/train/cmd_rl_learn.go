@@ -12,10 +12,10 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 )
 
-// rlTeach says how a round's answers are learned from.
+// rlTeach sets how the model learns from a round's answers.
 type rlTeach struct {
-	share  float64 // of supervised data, in tokens
-	batch  int     // tokens of a step of rejection sampling
+	share  float64 // of supervised data in the tokens
+	batch  int     // tokens per step of rejection sampling
 	epochs int
 }
 
@@ -25,7 +25,7 @@ func (t *rlTeach) flags(f *flag.FlagSet) {
 	f.IntVar(&t.epochs, "epochs", 1, "times a round's answers are learned (reject)")
 }
 
-// learn changes the weights by the answers of a round.
+// learn updates the weights from the answers of a round.
 func (r *rl) learn(rng *rand.Rand, prompts []*prompt, sum *rlRound) error {
 	lessons, err := r.lessons(prompts)
 	if err != nil {
@@ -33,7 +33,7 @@ func (r *rl) learn(rng *rand.Rand, prompts []*prompt, sum *rlRound) error {
 	}
 	sum.Lessons = len(lessons)
 	if len(lessons) == 0 {
-		return nil // every group agrees: there is nothing to learn
+		return nil // in every group all answers have the same reward: there is nothing to learn
 	}
 	var mix *train.Mix
 	if len(r.mixed) > 0 && r.teach.share > 0 {
@@ -67,7 +67,7 @@ func (r *rl) learn(rng *rand.Rand, prompts []*prompt, sum *rlRound) error {
 	return nil
 }
 
-// lessons makes the sequences of a round.
+// lessons makes the training sequences of a round.
 func (r *rl) lessons(prompts []*prompt) ([]train.Sequence, error) {
 	var out []train.Sequence
 	for _, p := range prompts {
@@ -80,8 +80,8 @@ func (r *rl) lessons(prompts []*prompt) ([]train.Sequence, error) {
 	return out, nil
 }
 
-// lessonsOf makes a sequence of every distinct answer that has something to teach. In GRPO answers
-// that are the same are one sequence that counts as much as all of them.
+// lessonsOf makes a sequence from every distinct answer that has something to teach. In GRPO,
+// identical answers become one sequence with the weight of all of them.
 func (r *rl) lessonsOf(p *prompt) ([]train.Sequence, error) {
 	if r.method == methodList || r.method == methodTail {
 		return r.listOf(p)
@@ -102,7 +102,7 @@ func (r *rl) lessonsOf(p *prompt) ([]train.Sequence, error) {
 	for i := range p.answers {
 		a := &p.answers[i]
 		g := gain[key(a)]
-		delete(gain, key(a)) // once is enough
+		delete(gain, key(a)) // each distinct answer only once
 		if g == 0 || a.text == "" {
 			continue
 		}
@@ -121,9 +121,9 @@ func (r *rl) lessonsOf(p *prompt) ([]train.Sequence, error) {
 	return out, nil
 }
 
-// rarity is what right answers count in rejection sampling: the rarer they are in their group, the
-// more, so that what the model can do already does not drown what it just found. Others count
-// nothing.
+// rarity returns the weights of answers in rejection sampling. The rarer right answers are in their
+// group, the higher their weight, so that what the model can do already does not drown what it just
+// found. Other answers have no weight.
 func rarity(answers []answer) []float64 {
 	out, right := make([]float64, len(answers)), 0
 	for _, a := range answers {
@@ -139,9 +139,9 @@ func rarity(answers []answer) []float64 {
 	return out
 }
 
-// advantages is what answers count in GRPO (Shao et al., arXiv:2402.03300): their reward over the
-// group's mean, in standard deviations. One step is made with the answers of the weights as they
-// are, so there is no ratio to clip.
+// advantages returns the weights of answers in GRPO (Shao et al., arXiv:2402.03300): their reward
+// over the group's mean, in standard deviations. The answers come from the current weights and are
+// used for one step, so there is no ratio to clip.
 func advantages(answers []answer) []float64 {
 	const eps = 1e-4
 	out := make([]float64, len(answers))
@@ -167,7 +167,7 @@ func advantages(answers []answer) []float64 {
 	return out
 }
 
-// sequenceOf is an example whose answer counts gain times as much.
+// sequenceOf returns the sequence of an example, with the weights of its answer multiplied by gain.
 func sequenceOf(e dataset.Example, gain float64) train.Sequence {
 	s := train.Sequence{Tokens: make([]int32, len(e.Tokens)), Weights: make([]float32, len(e.Tokens))}
 	for i, t := range e.Tokens {
@@ -176,14 +176,14 @@ func sequenceOf(e dataset.Example, gain float64) train.Sequence {
 	return s
 }
 
-// sampled is the example with the tokens of its answer as they were sampled, which may cut the text
-// otherwise than the tokenizer does. Decisions alone count.
+// sampled returns the example with the tokens of its answer as they were sampled, which may split
+// the text differently from the tokenizer. Only decisions have a weight.
 func sampled(tok *tokenizer.Tokenizer, e dataset.Example, tokens []int32, gain float64) train.Sequence {
 	begin := len(e.Tokens)
-	for begin > 0 && e.Weights[begin-1] > 0 { // the prompt counts nothing
+	for begin > 0 && e.Weights[begin-1] > 0 { // the prompt has no weight
 		begin--
 	}
-	var decided []bool // of every byte of the answer
+	var decided []bool // for every byte of the answer
 	var piece []byte
 	for i := begin; i < len(e.Tokens); i++ {
 		piece = tok.AppendPiece(piece[:0], int32(e.Tokens[i]))

@@ -9,7 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/train"
 )
 
-// listOf makes one sequence of the right answer and the wrong ones among those that were found.
+// listOf makes one sequence of the right answer and the wrong ones that were found.
 func (r *rl) listOf(p *prompt) ([]train.Sequence, error) {
 	right, err := dataset.Encode(r.tok, p.state.Prompt(), p.rightAnswer(), 0)
 	room := r.trainer.Model().Shape().Context
@@ -35,15 +35,16 @@ func (r *rl) listOf(p *prompt) ([]train.Sequence, error) {
 		}
 	}
 	if len(answers) < 2 {
-		return nil, nil // there is nothing to choose from, and no wrong answer to go on with
+		return nil, nil // there is nothing to choose from, and no wrong answer to train on
 	}
 	s := choiceOf(answers)
 	s.Apart = r.method == methodTail
 	return []train.Sequence{s}, nil
 }
 
-// choiceOf is examples of one prompt as answers to choose the first from. What all of them begin
-// with is the prompt's, but for its last token, with which each answer begins.
+// choiceOf makes a sequence from examples of one prompt, as answers of which the first is to be
+// chosen. The common beginning of all answers belongs to the prompt, except for its last token,
+// with which each answer begins.
 func choiceOf(answers []dataset.Example) train.Sequence {
 	at := len(answers[0].Tokens)
 	for _, e := range answers[1:] {
@@ -64,10 +65,11 @@ func choiceOf(answers []dataset.Example) train.Sequence {
 	return out
 }
 
-// tailOf leaves of what a wrong edit counts half of what is behind the token in which it departs
-// from the line as it was. A beam search follows many such departures, and what they are worth
-// shows only if what is behind them is as sure as in a right answer: the rest of the line, as it
-// was. So an edit that changes more than one place has no tail, and one that is no edit.
+// tailOf reduces the weights of a wrong edit's example: only the tokens after the one in which it
+// departs from the original line keep half their weight. A beam search follows many such
+// departures, and their probability is right only if the rest, which is the rest of the original
+// line, is as certain as in a right answer. So an edit that changes more than one place has no
+// tail, and neither has an answer that is not an edit.
 func (r *rl) tailOf(p *prompt, a *answer, e dataset.Example) (dataset.Example, error) {
 	if a.read > 0 || a.edit.Line < 1 || a.edit.Line > len(p.function) {
 		return dataset.Example{}, nil
@@ -89,8 +91,8 @@ func (r *rl) tailOf(p *prompt, a *answer, e dataset.Example) (dataset.Example, e
 	return e, nil
 }
 
-// onePlace reports whether two lines differ in one place: in a token, or in a few that only one of
-// them has.
+// onePlace reports whether two lines differ in one place: in one token, or in a few that only one
+// of them has.
 func onePlace(was, is string) bool {
 	const few = 4
 	old, text := lineTokens(was), lineTokens(is)
@@ -107,7 +109,7 @@ func lineTokens(line string) []string {
 	return strings.FieldsFunc(repair.Tokens(line), func(c rune) bool { return c == 0 })
 }
 
-// sameStart is how many elements two lists begin with alike.
+// sameStart returns the length of the common beginning of two lists.
 func sameStart[T comparable](a, b []T) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {

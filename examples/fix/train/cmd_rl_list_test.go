@@ -33,8 +33,8 @@ func TestChoiceOf(t *testing.T) {
 	}
 }
 
-// TestTails: of the wrong answers to a prompt those are learnt from that change the line in one
-// place, and only behind it.
+// TestTails: of the wrong answers to a prompt, the model learns from those that change the line in
+// one place, and only after that place.
 func TestTails(t *testing.T) {
 	r := openRL(t, microRL(t, "-method", "tail"))
 	task := smallTask(t, "Sum", "total += n", "total -= n")
@@ -46,9 +46,9 @@ func TestTails(t *testing.T) {
 	p.answers = []answer{
 		edit(task.Line, "total += n", rewardRight),
 		edit(task.Line, "total *= n", rewardRun),
-		edit(task.Line, "total *= m", rewardRefused), // two places
-		edit(task.Line, "total -= n", rewardRefused), // none
-		edit(1000, "total *= n", rewardRefused),      // no line
+		edit(task.Line, "total *= m", rewardRefused), // changes two places
+		edit(task.Line, "total -= n", rewardRefused), // changes nothing
+		edit(1000, "total *= n", rewardRefused),      // there is no such line
 		{text: repair.AnswerRead(1), read: 1, counts: true},
 		edit(5, "return total, fmt.Sprint(label, total, label)", rewardRun),
 	}
@@ -90,7 +90,7 @@ func TestOnePlace(t *testing.T) {
 		want    bool
 	}{
 		{"a := b + c", "a := b - c", true},
-		{"a := b + c", "a  :=  b+c", false}, // nothing but spaces
+		{"a := b + c", "a  :=  b+c", false}, // only spaces
 		{"f(a, b)", "f(b, a)", false},
 		{"f(a, b)", "f(a, b, c)", true},
 		{"f(a, b)", "f(a)", true},
@@ -99,7 +99,7 @@ func TestOnePlace(t *testing.T) {
 		{"if a && b {", "if a {", true},
 		{"x++", "x--", true},
 		{"", "x++", true},
-		{"s := \"a\"", "s := \"b", true}, // a broken token is one, too
+		{"s := \"a\"", "s := \"b", true}, // a broken token is also one token
 	} {
 		if got := onePlace(c.was, c.is); got != c.want {
 			t.Errorf("%q to %q: %v, want %v", c.was, c.is, got, c.want)

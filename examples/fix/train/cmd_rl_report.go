@@ -17,22 +17,22 @@ import (
 	"github.com/luthier-dev/luthier/internal/atomicfile"
 )
 
-// rlRound is what happened in a round: a line of rl.jsonl.
+// rlRound holds the results of a round: a line of rl.jsonl.
 type rlRound struct {
 	Round   int
 	Method  string
 	Prompts int
 	Answers int // that were judged
-	Unknown int // that could not be
+	Unknown int // that could not be judged
 
 	Reward   float64 // mean
-	Right    float64 // part of the answers with the full reward
-	Solved   float64 // part of the prompts with at least one
-	Fixed    float64 // part of the edits of the right function that mend it
-	Refused  float64 // part of the edits of the right function
-	Distinct int     // different answers to a prompt, summed up
+	Right    float64 // share of the answers with the full reward
+	Solved   float64 // share of the prompts with at least one such answer
+	Fixed    float64 // share of the edits of the right function that repair it
+	Refused  float64 // share of the edits of the right function that are refused
+	Distinct int     // distinct answers to each prompt, summed up
 	Runs     int     // of tests
-	Known    int     // edits that an earlier round had judged
+	Known    int     // edits that were judged in an earlier round
 	Builds   int     // of test binaries
 
 	Lessons, Steps, Skipped, Tokens int
@@ -84,7 +84,7 @@ func is(b bool) int {
 
 func part(n, of int) float64 { return float64(n) / float64(max(1, of)) }
 
-// step adds what a step of learning found.
+// step adds the results of a training step.
 func (s *rlRound) step(x train.Stats) {
 	s.Steps++
 	s.Tokens += x.Tokens
@@ -93,7 +93,7 @@ func (s *rlRound) step(x train.Stats) {
 	s.Load, s.Overflow = max(s.Load, x.MaxLoad()), max(s.Overflow, x.Overflow)
 }
 
-// line is a round for people.
+// line formats a round for people.
 func (s *rlRound) line() string {
 	return fmt.Sprintf("round %d (%s): reward %.3f, right %.1f%% of %d answers (%d unknown), %.1f%% of %d prompts solved; edits fixed %.1f%%, refused %.1f%%; "+
 		"%d distinct, %d test runs, %d known, %d builds; learned %d in %d steps, load %.2f, over %.1f%%; sample %.0fs judge %.0fs learn %.0fs",
@@ -101,8 +101,8 @@ func (s *rlRound) line() string {
 		s.Distinct, s.Runs, s.Known, s.Builds, s.Lessons, s.Steps, s.Load, 100*s.Overflow, s.Sample, s.Judge, s.Learn)
 }
 
-// writeRounds writes rl.jsonl and reward.html anew, beside the old ones first, so that whoever
-// looks sees whole files.
+// writeRounds replaces rl.jsonl and reward.html. It writes new files next to the old ones first, so
+// that readers see only complete files.
 func writeRounds(dir string, rounds []rlRound) error {
 	var lines, page bytes.Buffer
 	enc := json.NewEncoder(&lines)
@@ -119,7 +119,7 @@ func writeRounds(dir string, rounds []rlRound) error {
 		atomicfile.WriteBytes(filepath.Join(dir, "reward.html"), atomicfile.Options{Perm: 0o644}, page.Bytes()))
 }
 
-// rewardTemplate draws the rounds from 0 to 1, and prints their numbers.
+// rewardTemplate plots the rounds on a scale from 0 to 1, and prints their numbers.
 var rewardTemplate = template.Must(template.New("reward").Parse(`<!doctype html>
 <meta charset="utf-8"><title>Rewards</title>
 <style>body{font:14px sans-serif;margin:2em}td,th{padding:2px 10px;text-align:right}</style>
@@ -157,10 +157,10 @@ func drawRewards(rounds []rlRound) map[string]any {
 	return map[string]any{"Ticks": ticks, "Lines": curves, "Rounds": rounds}
 }
 
-// trajectory is an answer as an agent's messages, with what it was worth: a line of the
+// trajectory is an answer in the form of an agent's messages, with its reward: a line of the
 // -trajectories file.
 type trajectory struct {
-	ID       string // of the line: round, prompt and answer
+	ID       string // identifies the line: round, prompt and answer
 	Round    int
 	Task     string
 	Module   string
@@ -170,10 +170,10 @@ type trajectory struct {
 	Reward   float64
 	Verdict  reward.Verdict
 	Why      string `json:",omitempty"`
-	Right    string // the answer that undoes the fault
+	Right    string // the answer that reverts the fault
 }
 
-// rlTool is a tool as the model was offered it.
+// rlTool is a tool as offered to the model.
 type rlTool struct {
 	Name   string
 	Schema json.RawMessage
@@ -196,8 +196,8 @@ func (r *rl) openRollouts() (err error) {
 	return err
 }
 
-// keep writes the trajectories of a round; those of a round that is repeated after a crash are
-// there already.
+// keep writes the trajectories of a round. If a round is repeated after a crash, its trajectories
+// are already there.
 func (r *rl) keep(n int, prompts []*prompt) error {
 	if r.rollouts == nil {
 		return nil
@@ -223,7 +223,7 @@ func (r *rl) keep(n int, prompts []*prompt) error {
 	return r.rollouts.Append(lines...)
 }
 
-// messages is the answer and, of an edit, what the tools said to it.
+// messages returns the answer's messages and, for an edit, the results of the tools.
 func (a *answer) messages(p *prompt) []agent.Message {
 	out := []agent.Message{a.message}
 	calls := a.message.Calls()
@@ -242,7 +242,7 @@ func (a *answer) messages(p *prompt) []agent.Message {
 	return append(out, callMessage(id, repair.ToolRun, `{}`), resultMessage(id, result))
 }
 
-// rightAnswer is the answer that supervised learning would give.
+// rightAnswer returns the answer used in supervised learning.
 func (p *prompt) rightAnswer() string {
 	if p.buggy() {
 		return repair.AnswerEdit(p.task.Line, p.task.Original)

@@ -19,19 +19,19 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// An answer is one sampled answer and what it was worth.
+// An answer is one sampled answer and its reward.
 type answer struct {
 	message agent.Message
-	tokens  []int32 // as they were sampled, the end among them
-	text    string  // as the model writes it; "" if it is no whole call
-	read    int     // number to read, 0 for an edit
+	tokens  []int32 // as sampled, including the end token
+	text    string  // as written by the model; "" if it is not a complete call
+	read    int     // number of the function to read, 0 for an edit
 	edit    reward.Candidate
 	judged  reward.Judgement
 	reward  float64
 	counts  bool // whether the verdict is known
 }
 
-// engine runs the weights as they are now.
+// engine returns an engine with the current weights.
 func (r *rl) engine() (*moe.Model, error) {
 	m := r.trainer.Model()
 	var w gguf.Writer
@@ -49,7 +49,7 @@ func (r *rl) engine() (*moe.Model, error) {
 		Slots: slots, Queue: 4*slots + 8*r.ask.group, KVTokens: (slots + 8) * m.Shape().Context, Threads: r.config.Workers})
 }
 
-// sample asks the prompts of round n, many at once.
+// sample samples answers to the prompts of round n, many at once.
 func (r *rl) sample(ctx context.Context, n int, rng *rand.Rand) ([]*prompt, error) {
 	prompts := r.draw(rng)
 	if len(prompts) == 0 {
@@ -67,7 +67,7 @@ func (r *rl) sample(ctx context.Context, n int, rng *rand.Rand) ([]*prompt, erro
 	errs := make([]error, len(prompts))
 	queue := make(chan int)
 	var wg sync.WaitGroup
-	for range r.ask.slots/r.ask.group + 1 { // one more, so that there is always something to compute
+	for range r.ask.slots/r.ask.group + 1 { // one extra, so that there is always something to compute
 		wg.Go(func() {
 			for i := range queue {
 				errs[i] = r.answers(ctx, m, prompts[i], seeds[i])
@@ -82,7 +82,7 @@ func (r *rl) sample(ctx context.Context, n int, rng *rand.Rand) ([]*prompt, erro
 	return prompts, errors.Join(errs...)
 }
 
-// answers asks one prompt as often as the group is large. Its text is computed once.
+// answers samples as many answers to a prompt as the group has. The prompt is computed once.
 func (r *rl) answers(ctx context.Context, m *moe.Model, p *prompt, seed uint64) error {
 	req := p.request()
 	if r.method == methodList || r.method == methodTail {
@@ -109,8 +109,7 @@ func (r *rl) answers(ctx context.Context, m *moe.Model, p *prompt, seed uint64) 
 	return nil
 }
 
-// likeliest searches a prompt's likeliest answers, as many as the group is large, where there are
-// so many.
+// likeliest searches for a prompt's likeliest answers, up to the size of the group.
 func (r *rl) likeliest(ctx context.Context, m *moe.Model, p *prompt, req *agent.Request) error {
 	search, err := m.Search(ctx, req)
 	for err == nil && len(p.answers) < r.ask.group {
@@ -137,7 +136,7 @@ func (r *rl) likeliest(ctx context.Context, m *moe.Model, p *prompt, req *agent.
 	return nil
 }
 
-// fill takes an answer of a model and reads it.
+// fill gets an answer from a model and parses it.
 func (a *answer) fill(ctx context.Context, m agent.Model, p *prompt, req *agent.Request) error {
 	ctx = agent.WithTokenTrace(ctx, &agent.TokenTrace{Token: func(t agent.Token) { a.tokens = append(a.tokens, t.ID) }})
 	resp, err := agent.Generate(ctx, m, req)
@@ -147,7 +146,7 @@ func (a *answer) fill(ctx context.Context, m agent.Model, p *prompt, req *agent.
 	a.message = resp.Message
 	calls := resp.Message.Calls()
 	if len(calls) != 1 || resp.Finish == agent.FinishLength {
-		return nil // cut off
+		return nil // the answer was cut off
 	}
 	var args struct {
 		Number, Line int

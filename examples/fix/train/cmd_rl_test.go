@@ -25,7 +25,7 @@ import (
 const smallModule = "../internal/verify/testdata/small"
 
 // microRL writes a vocabulary, an untrained micro model and two tasks, and returns the flags of a
-// run with them.
+// run that uses them.
 func microRL(t *testing.T, more ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -61,7 +61,7 @@ func microRL(t *testing.T, more ...string) []string {
 		"-out", filepath.Join(dir, "out"), "-trajectories", filepath.Join(dir, "trajectories.jsonl"), "-workers", "1"}, more...)
 }
 
-// smallTask breaks a function of the small module; the others are candidates, too.
+// smallTask breaks a function of the small module; the other functions are candidates, too.
 func smallTask(t *testing.T, function, old, text string) *verify.Task {
 	t.Helper()
 	src, err := os.ReadFile(filepath.Join(smallModule, "small.go"))
@@ -99,8 +99,8 @@ func openRL(t *testing.T, args []string) *rl {
 	return r
 }
 
-// TestRLRewardRises: a model that knows nothing must choose one of four functions. With its own
-// choices alone, and what they were worth, it learns which.
+// TestRLRewardRises: a model without any knowledge must choose one of four functions. From only its
+// own choices and their rewards, it learns which.
 func TestRLRewardRises(t *testing.T) {
 	for _, method := range []string{methodGRPO, methodReject, methodList} {
 		t.Run(method, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestRLRewardRises(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if method == methodList { // which are all there are: what counts is which comes first
+				if method == methodList { // this method lists all possible answers: their order matters
 					for _, p := range prompts {
 						p.answers = p.answers[:1]
 					}
@@ -152,7 +152,7 @@ func TestRLRewardRises(t *testing.T) {
 	}
 }
 
-// TestRLRounds runs whole rounds with real tests as the judge, and goes on with them.
+// TestRLRounds runs whole rounds with real tests as the judge, and then continues the run.
 func TestRLRounds(t *testing.T) {
 	args := microRL(t, "-method", "grpo", "-group", "2", "-prompts", "3", "-per-package", "3", "-rounds", "1", "-slots", "4", "-package", "0.8")
 	judged := smallJudge(t)
@@ -196,7 +196,7 @@ func TestRLRounds(t *testing.T) {
 	}
 }
 
-// smallJudge judges by the real tests of the small module.
+// smallJudge judges with the real tests of the small module.
 func smallJudge(t *testing.T) func(ctx context.Context, cs []reward.Candidate) ([]reward.Judgement, rlJudging, error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -210,7 +210,7 @@ func smallJudge(t *testing.T) func(ctx context.Context, cs []reward.Candidate) (
 	}
 }
 
-// TestRLReward: what answers are worth, by real tests where it takes tests to know.
+// TestRLReward checks the rewards of answers, with real tests if tests are needed.
 func TestRLReward(t *testing.T) {
 	sum := smallTask(t, "Sum", "total += n", "total -= n")
 	edit := func(line int, text string) answer {
@@ -292,7 +292,8 @@ func TestGains(t *testing.T) {
 	}
 }
 
-// TestSampled: tokens that cut the answer otherwise count where its decisions are.
+// TestSampled: if the tokens of an answer are split differently, the weights are where its
+// decisions are.
 func TestSampled(t *testing.T) {
 	r := openRL(t, microRL(t))
 	state := repair.State{Report: "FAIL TestSum\n1 Sum", Function: "func 1 a.go\n1\tx"}

@@ -14,8 +14,8 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/dataset"
 )
 
-// runStage1 breaks functions of the corpus and writes what it takes to mend them as training
-// examples, or with -heldout as examples to validate with.
+// runStage1 breaks functions of the corpus and writes their repairs as training examples, or with
+// -heldout as validation examples.
 func runStage1(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("stage1", flag.ContinueOnError)
 	dir := flags.String("corpus", "train", "`directory` that train corpus wrote")

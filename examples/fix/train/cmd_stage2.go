@@ -18,7 +18,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 )
 
-// stage2 turns verified tasks into the decisions of whole repairs.
+// stage2 converts verified tasks to the decisions of whole repairs.
 type stage2 struct {
 	tok     *tokenizer.Tokenizer
 	w       *dataset.Writer
@@ -30,14 +30,14 @@ type stage2 struct {
 	tokens                       int
 }
 
-// How often the decisions are written that are the same in every repair: they are learned soon, and
-// their prompts cost as much as others.
+// The probability of writing decisions that are the same in every repair: they are learned soon,
+// and their prompts cost as much as others.
 const (
 	oftenRun      = 0.05 // run the tests first
 	oftenReadOne  = 0.2  // read the only function of the report
-	oftenRunAgain = 0.06 // run the tests behind an edit
+	oftenRunAgain = 0.06 // run the tests after an edit
 	oftenDone     = 0.06 // end when they pass
-	cleanFirst    = 0.5  // of repairs with a whole package: functions without a fault are read before
+	cleanFirst    = 0.5  // of repairs with a whole package: functions without a fault are read first
 )
 
 func runStage2(ctx context.Context, args []string) error {
@@ -68,7 +68,7 @@ func runStage2(ctx context.Context, args []string) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if seen[t.ID] || t.Ended == "timeout" { // a test that hangs is not repaired: nobody waits for it
+		if seen[t.ID] || t.Ended == "timeout" { // tests that hang are not repaired: nobody waits for them
 			return nil
 		}
 		seen[t.ID] = true
@@ -91,8 +91,8 @@ func runStage2(ctx context.Context, args []string) error {
 	return nil
 }
 
-// task writes the decisions of one repair: half of them know the function, the others choose among
-// a package's.
+// task writes the decisions of one repair. In half of them the function is known, in the others it
+// is chosen from a package's functions.
 func (s *stage2) task(t *verify.Task, rng *rand.Rand) {
 	s.tasks++
 	if t.Buggy < 0 {
@@ -106,7 +106,8 @@ func (s *stage2) task(t *verify.Task, rng *rand.Rand) {
 	}
 }
 
-// repair writes the decisions of one repair, whole among the functions of the package.
+// repair writes the decisions of one repair. If whole is set, the function is chosen from those of
+// the package.
 func (s *stage2) repair(t *verify.Task, whole bool, rng *rand.Rand) {
 	names, number := []string{t.Function.Name}, 1
 	if whole {
@@ -129,7 +130,7 @@ func (s *stage2) repair(t *verify.Task, whole bool, rng *rand.Rand) {
 		}
 	}
 	shown, ok := t.Shown().ReadLine(t.Line, report, number, s.tok.Count)
-	if !ok { // nobody could know
+	if !ok { // the answer cannot be known
 		s.unseen++
 		return
 	}
@@ -142,8 +143,8 @@ func (s *stage2) repair(t *verify.Task, whole bool, rng *rand.Rand) {
 	}
 }
 
-// cleanOnes draws one or two candidates without the fault, those ranked before the faulty one
-// first: they are what is read by mistake.
+// cleanOnes draws one or two candidates without the fault. Those ranked before the faulty one come
+// first, because they are likely to be read by mistake.
 func cleanOnes(t *verify.Task, rng *rand.Rand) []int {
 	var order []int
 	for i := range t.Ranking {

@@ -15,7 +15,7 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/train"
 )
 
-// trainFlags is what the command line of "train" says.
+// trainFlags holds the command-line flags of "train".
 type trainFlags struct {
 	preset      string
 	shape       train.Shape
@@ -79,7 +79,7 @@ func parseTrain(args []string) (*trainFlags, error) {
 	return t, nil
 }
 
-// fullShape is the preset's shape with what flags put in its place.
+// fullShape returns the preset's shape with the values overridden by flags.
 func (t *trainFlags) fullShape(vocab int) (train.Shape, error) {
 	presets := map[string]func(int) train.Shape{"main": train.Main, "draft": train.Draft, "micro": train.Micro}
 	preset, ok := presets[t.preset]
@@ -161,8 +161,8 @@ func describe(data []train.Mixed, p *train.Plan) {
 		s.Arch(), s.Vocab, s.Dim, s.Layers, s.Heads, s.KVHeads, s.HeadDim, s.Experts, s.Active, s.FF)
 }
 
-// reporter prints a line for each stretch; on a terminal the lines without an evaluation make place
-// for the next.
+// reporter prints a line for each stretch. On a terminal, a line without an evaluation is
+// overwritten by the next.
 func reporter() func(train.Point, time.Duration) {
 	start, end := "", "\n"
 	if term.IsTerminal(int(os.Stdout.Fd())) {

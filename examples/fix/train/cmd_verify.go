@@ -32,8 +32,8 @@ type harvesting struct {
 	tasks, done *verify.Lines
 
 	mu      sync.Mutex
-	seen    map[string]bool // packages done
-	ids     map[string]bool // tasks written
+	seen    map[string]bool // packages that are done
+	ids     map[string]bool // tasks that were written
 	perMod  map[string]int
 	count   int
 	yield   verify.Yield // sums
@@ -41,7 +41,7 @@ type harvesting struct {
 	begun   time.Time
 }
 
-// done is a line of the journal: a package that need not be tried again.
+// done is a line in the journal: a package that need not be tried again.
 type done struct {
 	Module string
 	Dir    string
@@ -100,7 +100,7 @@ func runVerify(ctx context.Context, args []string) error {
 	return nil
 }
 
-// open reads what earlier runs have left.
+// open reads the results of earlier runs.
 func (h *harvesting) open() (err error) {
 	h.seen, h.ids, h.perMod, h.modules = map[string]bool{}, map[string]bool{}, map[string]int{}, map[string]*checkout{}
 	for _, dir := range []string{"bins", "covers", "mods"} {
@@ -135,11 +135,11 @@ func (h *harvesting) open() (err error) {
 // A job is a package to break.
 type job struct {
 	source corpus.Source
-	dir    string // below the module's root, "." for itself
+	dir    string // relative to the module's root, "." for the root itself
 }
 
-// plan lists the packages in the order in which they are tried: in rounds, each with one package of
-// every module.
+// plan lists the packages in the order in which they are tried: in rounds, each with one package
+// from every module.
 func (h *harvesting) plan(ctx context.Context, modules []corpus.Module) []job {
 	rng := rand.New(rand.NewPCG(h.seed, 0x7665726966790000))
 	type placed struct {
@@ -180,8 +180,8 @@ func (h *harvesting) plan(ctx context.Context, modules []corpus.Module) []job {
 	return jobs
 }
 
-// fruitful are the jobs that gave tasks in the run of a journal, those with the most tasks a second
-// first.
+// fruitful returns the jobs that produced tasks in the run of a journal, those with the most tasks
+// per second first.
 func fruitful(journal string, jobs []job) ([]job, error) {
 	data, err := os.ReadFile(journal)
 	if err != nil {
@@ -200,7 +200,7 @@ func fruitful(journal string, jobs []job) ([]job, error) {
 	return jobs, nil
 }
 
-// download returns the modules that can be had.
+// download returns the modules that are available.
 func download(ctx context.Context, modules []corpus.Module) []corpus.Source {
 	if all, err := corpus.Download(ctx, modules); err == nil {
 		return all
@@ -217,7 +217,7 @@ func download(ctx context.Context, modules []corpus.Module) []corpus.Source {
 	return list
 }
 
-// apart tells which functions do not nearly repeat one that is held out.
+// apart returns a function that reports whether a text does not nearly repeat a held-out function.
 func apart(ctx context.Context, all []corpus.Module) func(text string) bool {
 	var near corpus.Near
 	for _, source := range download(ctx, corpus.Of(all, corpus.HeldOut)) {
@@ -228,12 +228,12 @@ func apart(ctx context.Context, all []corpus.Module) func(text string) bool {
 	return func(text string) bool { return !near.Has(text) }
 }
 
-// longer narrows take, nil for all functions, to those of so many bytes.
+// longer restricts take, nil for all functions, to functions of at least that many bytes.
 func longer(least int, take func(text string) bool) func(text string) bool {
 	return func(text string) bool { return len(text) >= least && (take == nil || take(text)) }
 }
 
-// packages lists the directories of a module that hold a package with tests.
+// packages lists the directories of a module that contain a package with tests.
 func packages(root string) []string {
 	var dirs []string
 	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -260,7 +260,7 @@ func packages(root string) []string {
 	return dirs
 }
 
-// run works the jobs off.
+// run processes the jobs.
 func (h *harvesting) run(ctx context.Context, jobs []job) {
 	queue := make(chan job)
 	var wg sync.WaitGroup
@@ -283,7 +283,8 @@ func (h *harvesting) run(ctx context.Context, jobs []job) {
 	wg.Wait()
 }
 
-// enough reports whether no more tasks of a module are wanted, or, if it is empty, no more at all.
+// enough reports whether no more tasks of a module are wanted. For an empty module name, it reports
+// whether no more are wanted at all.
 func (h *harvesting) enough(module string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -293,7 +294,7 @@ func (h *harvesting) enough(module string) bool {
 	return h.perRepo > 0 && h.perMod[module] >= h.perRepo
 }
 
-// one breaks a package and writes down what came of it.
+// one breaks a package and records the results.
 func (h *harvesting) one(ctx context.Context, j job) {
 	tasks, yield, err := h.guarded(ctx, j)
 	if ctx.Err() != nil && len(tasks) == 0 {
@@ -338,7 +339,7 @@ func (h *harvesting) one(ctx context.Context, j job) {
 	h.progress(j.source.Path+" "+j.dir, line)
 }
 
-// progress prints where the run is. The caller holds the lock, or nobody else runs.
+// progress prints the progress of the run. The caller holds the lock, or is the only goroutine.
 func (h *harvesting) progress(what, line string) {
 	busy := h.yield.Verify.Hours()
 	rate := 0.0
@@ -348,7 +349,7 @@ func (h *harvesting) progress(what, line string) {
 	fmt.Fprintf(os.Stderr, "%5.1f min %6d tasks %5.0f runs/h | %s %s\n", time.Since(h.begun).Minutes(), h.count, rate, what, line)
 }
 
-// guarded is harvest with panics as errors: one odd package must not end a long run.
+// guarded runs a harvest and turns panics into errors: one odd package must not end a long run.
 func (h *harvesting) guarded(ctx context.Context, j job) (tasks []*verify.Task, yield verify.Yield, err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -381,15 +382,15 @@ func (h *harvesting) guarded(ctx context.Context, j job) (tasks []*verify.Task, 
 	return harvest.Run(ctx, cfg, filepath.Join(c.src, j.dir))
 }
 
-// checkout is a module's copy.
+// checkout is the copy of a module.
 type checkout struct {
-	sync.Mutex // held while it is copied and while its files are replaced
+	sync.Mutex // held while the module is copied and while its files are replaced
 	ready      bool
-	root, src  string // the copy, and what packages are relative to
+	root, src  string // the copy, and the directory that packages are relative to
 	cfg        verify.Config
 }
 
-// checkout copies a module the first time it is asked for.
+// checkout copies a module when it is first requested.
 func (h *harvesting) checkout(s corpus.Source) (*checkout, error) {
 	h.mu.Lock()
 	c := h.modules[s.Path]
@@ -424,8 +425,8 @@ func (h *harvesting) checkout(s corpus.Source) (*checkout, error) {
 	return c, nil
 }
 
-// stdPackages are packages of the standard library on which few others depend, so that a test of
-// one that is broken is not itself broken.
+// stdPackages are packages of the standard library on which few others depend, so that testing a
+// broken one does not break the test itself.
 var stdPackages = []string{
 	"archive/tar", "archive/zip", "bufio", "compress/bzip2", "compress/flate", "compress/gzip", "compress/lzw", "compress/zlib",
 	"container/heap", "container/list", "container/ring", "database/sql", "encoding/ascii85", "encoding/asn1", "encoding/base32",

@@ -29,8 +29,8 @@ func harvestingOf(t *testing.T, dir string) *harvesting {
 	return h
 }
 
-// TestVerifyAndStage2 breaks a small module in the sandbox, goes on where an earlier run ended, and
-// writes examples.
+// TestVerifyAndStage2 breaks a small module in the sandbox, continues where an earlier run ended,
+// and writes examples.
 func TestVerifyAndStage2(t *testing.T) {
 	if sb, err := sandbox.Local(context.Background(), sandbox.Config{Dir: t.TempDir()}); errors.Is(err, sandbox.ErrFloor) {
 		t.Skipf("this host grants no sandbox: %v", err)
@@ -85,7 +85,7 @@ func checkStage2(t *testing.T, dir, tasks string, count int) {
 	if err := v.Save(vocab); err != nil {
 		t.Fatal(err)
 	}
-	// Such a small vocabulary needs many tokens, so nothing is too long.
+	// With such a small vocabulary texts have many tokens, so the context must be large.
 	if err := runStage2(context.Background(), []string{"-in", tasks, "-out", out, "-vocab", vocab, "-context", "100000"}); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func checkStage2(t *testing.T, dir, tasks string, count int) {
 	}
 }
 
-// TestLonger leaves out what is too short, and what was left out before.
+// TestLonger: longer leaves out texts that are too short or that were left out before.
 func TestLonger(t *testing.T) {
 	for _, tt := range []struct {
 		least int

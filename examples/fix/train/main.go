@@ -1,6 +1,6 @@
 // Command train makes the one-line-repair model that router/moe/embedded ships: it collects
-// open-source Go code, breaks it, checks with the packages' own tests what broke, trains a small
-// Mixture-of-Experts model and its draft, and writes them as GGUF files.
+// open-source Go code, breaks it, checks the result with the packages' own tests, trains a small
+// Mixture-of-Experts model and its draft model, and writes them as GGUF files.
 package main
 
 import (

@@ -13,7 +13,7 @@ import (
 // A confined executor runs broken code in a sandbox over a private view of its module.
 type confined struct{ sandbox.Sandbox }
 
-// confine opens a sandbox over the module in root, in which bins can be read and covers written.
+// confine opens a sandbox over the module in root, in which bins is readable and covers writable.
 func confine(ctx context.Context, root, bins, covers string) (confined, error) {
 	sb, err := sandbox.Local(ctx, sandbox.Config{
 		Snapshot: sandbox.SnapshotDir(root),
@@ -33,7 +33,7 @@ func (c confined) Exec(ctx context.Context, dir string, args, env []string, time
 	return exit.Stdout.Bytes(), exit.Code, nil
 }
 
-// copyModule makes a copy of a module that may be changed, with a go.mod if it has none.
+// copyModule makes a writable copy of a module, with a go.mod if it has none.
 func copyModule(from, to, path string) error {
 	if err := os.RemoveAll(to); err != nil {
 		return err
@@ -48,7 +48,7 @@ func copyModule(from, to, path string) error {
 	return os.WriteFile(mod, []byte("module "+path+"\n\ngo 1.21\n"), 0o644)
 }
 
-// copyTree copies a directory; what is copied can be written whatever the original's modes.
+// copyTree copies a directory; the copy is writable whatever the original's modes.
 func copyTree(from, to string) error {
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		return fmt.Errorf("copy %s: %w", from, err)
@@ -65,8 +65,8 @@ func copyTree(from, to string) error {
 	})
 }
 
-// copyGoroot copies what is needed of a Go installation to build and test changed packages of its
-// standard library.
+// copyGoroot copies the parts of a Go installation that are needed to build and test changed
+// packages of its standard library.
 func copyGoroot(from, to string) error {
 	if err := os.RemoveAll(to); err != nil {
 		return err

@@ -1,35 +1,35 @@
 package simulate
 
-// Attempt is what a policy knows of a model that it let try a task: which one, and what the check
-// said.
+// Attempt is a policy's record of a model's attempt at a task: which model, and the check's
+// verdict.
 type Attempt struct {
 	Model  int
 	Passed bool
 }
 
-// Policy chooses for one task. Next is told what was tried and what that cost; it returns the model
-// that tries next, or -1 to stop, and the attempt it would hand in when it stops.
+// Policy chooses the models for one task. Next receives the attempts so far and their cost. It
+// returns the model that tries next, or -1 to stop, and the attempt to hand in if it stops.
 type Policy interface {
 	Next(tried []Attempt, spent float64) (next, best int)
 }
 
-// Check is how often a check errs.
+// Check holds the error rates of a check.
 type Check struct {
 	FalseAccept float64 // share of wrong attempts that it passes
 	FalseReject float64 // share of right attempts that it rejects
 }
 
-// Score is what a policy got on one task, or on average: the share that is resolved and the dollars
-// spent.
+// Score is the result of a policy on one task, or on average: the share that is resolved and the
+// dollars spent.
 type Score struct{ Resolved, Dollars float64 }
 
-// Replay lets a policy work on a task and returns its expected score over all that the check may
-// say. A model that is missing in the table gives nothing and costs nothing.
+// Replay runs a policy on a task and returns its expected score over all possible verdicts of the
+// check. A model that is missing in the table produces nothing and costs nothing.
 func Replay(t *Task, p Policy, c Check) Score {
 	return replay(t, p, c, nil, 0, 1)
 }
 
-// negligible is the probability below which a course of events is left out.
+// negligible is the probability below which a sequence of verdicts is left out.
 const negligible = 1e-9
 
 func replay(t *Task, p Policy, c Check, tried []Attempt, spent, chance float64) Score {
@@ -86,8 +86,8 @@ func Random(t *Task) Score {
 	return s
 }
 
-// Oracle returns the score of knowing the outcomes: the cheapest model that resolves the task, or
-// the cheapest of all when none does.
+// Oracle returns the score of a policy that knows the outcomes: the cheapest model that resolves
+// the task, or the cheapest of all if none does.
 func Oracle(t *Task) Score {
 	best := -1
 	for i, r := range t.Results {

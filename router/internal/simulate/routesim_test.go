@@ -93,7 +93,7 @@ func TestAlign(t *testing.T) {
 	}
 }
 
-// both asks model 0, then 1 unless the first passed, and hands in the last that passed, else the
+// both asks model 0, then 1 unless the first passed, and hands in the last that passed, or else the
 // first.
 type both struct{}
 
@@ -131,7 +131,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// endless never stops.
+// endless is a policy that never stops.
 type endless struct{}
 
 func (endless) Next([]Attempt, float64) (next, best int) { return 0, 0 }
@@ -159,7 +159,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestIntervalsAgreeWithTheory holds the bootstrap of a share against the normal approximation.
+// TestIntervalsAgreeWithTheory compares the bootstrap of a share with the normal approximation.
 func TestIntervalsAgreeWithTheory(t *testing.T) {
 	scores := make([]Score, 400)
 	for i := range scores {

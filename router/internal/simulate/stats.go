@@ -12,16 +12,16 @@ type Interval struct{ Mean, Low, High float64 }
 type Summary struct {
 	Resolved Interval
 	Dollars  Interval
-	// Above is the difference of the resolved shares to a reference policy on the same resamples.
+	// Above is the difference in the resolved share to a reference policy on the same resamples.
 	Above Interval
 }
 
-// resamples is how many bootstrap resamples are drawn.
+// resamples is the number of bootstrap resamples.
 const resamples = 2000
 
-// Summarise returns the mean score over tasks with bootstrap intervals over tasks. Reference is the
-// policy to compare with, task by task; nil leaves Above zero. One seed gives the same resamples to
-// every policy.
+// Summarise returns the mean score with bootstrap intervals over the tasks. reference holds the
+// scores of the policy to compare with, task by task; nil leaves Above zero. The same seed produces
+// the same resamples for every policy.
 func Summarise(scores, reference []Score, seed uint64) Summary {
 	if len(scores) == 0 {
 		return Summary{}

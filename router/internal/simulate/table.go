@@ -1,6 +1,6 @@
-// Package simulate replays tables of outcomes through policies of routing: it reads what each model
-// did on each task, lets a policy choose among them under a check that may err, and says what
-// quality that gives at what cost, with intervals and a picture.
+// Package simulate replays tables of outcomes through routing policies. It reads what each model
+// did on each task, lets a policy choose among them under a check that may err, and reports the
+// quality and its cost, with intervals and a plot.
 package simulate
 
 import (
@@ -14,7 +14,7 @@ import (
 	"sort"
 )
 
-// Table is what several models did on the same tasks.
+// Table holds the results of several models on the same tasks.
 type Table struct {
 	Models []string // names, in the order in which the first task lists them
 	Tasks  []Task
@@ -27,7 +27,7 @@ type Task struct {
 	Results []Result // by model
 }
 
-// Result is what one model did on one task.
+// Result is the result of one model on one task.
 type Result struct {
 	Missing  bool // the model was not tried on it
 	Resolved bool
@@ -55,8 +55,7 @@ type run struct {
 }
 
 // Read reads JSON lines: {"id": …, "repo": …, "models": {NAME: {"resolved": true, "cost": DOLLARS,
-// "api_calls": N}}}. Other fields are ignored. A line that cannot be read is an error that names
-// it.
+// "api_calls": N}}}. Other fields are ignored. If a line cannot be read, the error names it.
 func Read(r io.Reader) (*Table, error) {
 	var rows []row
 	in := bufio.NewScanner(r)
@@ -103,8 +102,8 @@ func (o *row) parse(line []byte) error {
 	return nil
 }
 
-// keysOf returns the names of an object in the order in which they are written. Where a name is
-// written twice or by another spelling, the sorted names are enough.
+// keysOf returns the keys of an object in the order in which they are written. If a name occurs
+// twice or in another spelling, it returns the names sorted.
 func keysOf(object json.RawMessage, known map[string]run) []string {
 	var names []string
 	d := json.NewDecoder(bytes.NewReader(object))
@@ -138,7 +137,7 @@ func sorted(known map[string]run) []string {
 	return names
 }
 
-// tableOf gives every model one place in every row.
+// tableOf assigns every model one place in every row.
 func tableOf(rows []row) (*Table, error) {
 	if len(rows) == 0 {
 		return nil, errors.New("simulate: read table: there is no row")

@@ -13,10 +13,10 @@ func IsObject(raw []byte) bool {
 	return len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(raw)
 }
 
-// Object returns args as they are when they are a JSON object. Otherwise it returns an object that
+// Object returns args unchanged if they are a JSON object. Otherwise it returns an object that
 // holds them: empty for nothing or null, under "value" for other JSON, and as a string under
-// "invalid_json" for what is not JSON, so that a history with a malformed call can still be sent
-// and the model sees what it wrote.
+// "invalid_json" for anything that is not JSON. A history with a malformed call can thus still be
+// sent, and the model sees what it wrote.
 func Object(args json.RawMessage) json.RawMessage {
 	switch trimmed := bytes.TrimSpace(args); {
 	case IsObject(args):

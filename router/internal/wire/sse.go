@@ -1,10 +1,10 @@
-// Package wire holds what the backends share of HTTP APIs of language models: server-sent events
+// Package wire holds what the backends for HTTP APIs of language models share: server-sent events
 // and the arguments of tool calls.
 //
 // [EventReader] reads server-sent events as the WHATWG HTML standard (section 9.2) defines them:
 // lines of any length up to a limit the caller sets, every line ending, comments, a byte-order
-// mark, and a last event that the server forgot to end. [Object] makes the arguments of tool calls
-// fit providers that take only JSON objects.
+// mark, and a last event that the server forgot to end. [Object] converts the arguments of tool
+// calls for providers that accept only JSON objects.
 package wire
 
 import (
@@ -18,12 +18,12 @@ import (
 type Event struct {
 	Name string // the event field; empty means "message"
 	Data []byte // the data lines, joined by newlines
-	// Partial says that the stream ended before the blank line that ends an event, so that the last
-	// line may be cut.
+	// Partial reports whether the stream ended before the blank line that ends an event, so that
+	// the last line may be cut.
 	Partial bool
 }
 
-// ErrTooLong is the error of an event that exceeds the reader's limit.
+// ErrTooLong is the error for an event that exceeds the reader's limit.
 var ErrTooLong = errors.New("event is too long")
 
 // EventReader reads the events of one stream.
@@ -31,11 +31,11 @@ type EventReader struct {
 	r      io.Reader
 	max    int
 	buf    []byte
-	start  int  // first byte not yet handed out
-	seen   int  // bytes from start on that hold no line end
+	start  int  // first byte not yet returned
+	seen   int  // bytes from start on that are known to hold no line end
 	skipLF bool // the last line ended in CR: a LF that follows belongs to it
 	begun  bool
-	err    error // of r, once it failed
+	err    error // of r, if it failed
 	data   []byte
 }
 
@@ -80,7 +80,7 @@ func (r *EventReader) Next() (Event, error) {
 	}
 }
 
-// field reads one line into ev and reports whether it was data; more says that data came before.
+// field reads one line into ev and reports whether it was data; more says whether data came before.
 func (r *EventReader) field(ev *Event, line []byte, more bool) bool {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
@@ -97,8 +97,8 @@ func (r *EventReader) field(ev *Event, line []byte, more bool) bool {
 	return false
 }
 
-// line returns the next line without its end. At the end of the stream it returns what is left
-// beside the error.
+// line returns the next line without its end. At the end of the stream it returns the rest together
+// with the error.
 func (r *EventReader) line() ([]byte, error) {
 	for {
 		if r.skipLF && r.start < len(r.buf) {
@@ -147,7 +147,7 @@ func lineEnd(b []byte) int {
 	return lf
 }
 
-// fill reads more, moving what is left to the front or growing the buffer as needed.
+// fill reads more. It moves the unread bytes to the front or grows the buffer as needed.
 func (r *EventReader) fill() {
 	if r.start > 0 {
 		r.buf = r.buf[:copy(r.buf, r.buf[r.start:])]

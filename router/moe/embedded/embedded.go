@@ -1,13 +1,13 @@
-// Package embedded is a small Mixture-of-Experts model that repairs Go code one line at a time, and
-// the program that imports it holds its weights: nothing is downloaded, no key is needed and no
+// Package embedded is a small Mixture-of-Experts model that repairs Go code one line at a time. Its
+// weights are part of the program that imports the package: it needs no download, no key and no
 // network.
 //
 //	model, err := embedded.Load(moe.Config{})
 //
-// It is no assistant. It was trained from nothing on one task, to find and mend a broken line of a
-// Go function whose tests fail, and knows three tools by name: run_tests, read_function and
-// edit_line. Anything else it is asked gets an answer without meaning. [Info] tells what it was
-// trained on and where its limits are; examples/fix is a program that uses it.
+// It is not an assistant. It was trained from scratch on one task, to find and repair a broken line
+// of a Go function whose tests fail, and knows three tools by name: run_tests, read_function and
+// edit_line. Anything else gets an answer without meaning. [Info] describes what it was trained on
+// and where its limits are; examples/fix is a program that uses it.
 //
 // The weights add about seven megabytes to a program, and only to one that imports this package.
 // They are ordinary GGUF files, which other programs can load too.
@@ -31,15 +31,17 @@ var draft []byte
 // Model returns the model as the bytes of its GGUF file, which must not be changed.
 func Model() []byte { return weights }
 
-// Draft returns the smaller model that drafts for it, likewise.
+// Draft returns the smaller model that drafts for it, as the bytes of its GGUF file, which must not
+// be changed.
 func Draft() []byte { return draft }
 
-// conversations is how many whole contexts the key-value cache holds when the caller does not say:
-// a beam keeps the ends of its paths there. It takes 24 MiB.
+// conversations is the number of whole contexts that the key-value cache holds by default: a beam
+// keeps the ends of its paths there. It takes 24 MiB.
 const conversations = 16
 
-// Load starts the model. Of what cfg leaves open, the name is [Name], the drafts come from [Draft],
-// calls are held to the layout that it learnt, and the cache is large enough for wide beams.
+// Load starts the model. For fields that cfg leaves open, the name is [Name], the drafts come from
+// [Draft], calls must follow the layout that the model was trained on, and the cache is large
+// enough for wide beams.
 func Load(cfg moe.Config) (*moe.Model, error) {
 	if cfg.Name == "" {
 		cfg.Name = Name
@@ -60,5 +62,5 @@ func Load(cfg moe.Config) (*moe.Model, error) {
 	return moe.LoadBytes(Name, weights, cfg)
 }
 
-// trained is the context that the model was trained for.
+// trained is the context length that the model was trained for.
 const trained = 1024

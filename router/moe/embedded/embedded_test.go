@@ -27,7 +27,7 @@ func repairTools() []agent.ToolSpec {
 	}
 }
 
-// request is a repair in which a function was read: the model decides on an edit, or on another
+// request returns a repair in which a function was read: the model chooses an edit or another
 // function.
 func request() *agent.Request {
 	const report = "FAIL TestReadLine TestReadAll\nreader_test.go:51: ReadLine(\"a\\r\\nb\") = \"a\\r\", want \"a\"\n1 (*Reader).ReadLine\n2 trimEOL"
@@ -61,7 +61,7 @@ func load(t testing.TB, cfg moe.Config) *moe.Model {
 	return m
 }
 
-// TestFiles holds the files to what the package promises.
+// TestFiles checks that the files keep the package's promises.
 func TestFiles(t *testing.T) {
 	if n := len(embedded.Model()); n > 10<<20 {
 		t.Errorf("the model has %d bytes, more than 10 MiB", n)
@@ -81,7 +81,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// greedy answers the request token by token, several calls long, and reports what drafters
+// greedy answers the request token by token, several calls long, and returns what drafters
 // proposed.
 func greedy(t testing.TB, m *moe.Model) (text string, drafted, accepted float64) {
 	t.Helper()
@@ -103,7 +103,7 @@ func greedy(t testing.TB, m *moe.Model) (text string, drafted, accepted float64)
 	return m.Detokenize(ids), drafted, accepted
 }
 
-// TestSpeculation answers with drafts and without: the answers are the same.
+// TestSpeculation: answers with and without drafts are the same.
 func TestSpeculation(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	want, _, _ := greedy(t, load(t, moe.Config{NoSpeculation: true}))
@@ -114,9 +114,9 @@ func TestSpeculation(t *testing.T) {
 	t.Logf("%v tokens were drafted, %v accepted", drafted, accepted)
 }
 
-// TestEveryCallIsValid draws answers at a high temperature and takes likeliest ones off one after
-// the other: each is one call of a tool that there is, with arguments of its schema, and none that
-// was to be avoided.
+// TestEveryCallIsValid samples answers at a high temperature and excludes the likeliest ones one
+// after the other: each is one call of an existing tool, with arguments of its schema, and none
+// that was to be avoided.
 func TestEveryCallIsValid(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{})
@@ -135,7 +135,7 @@ func TestEveryCallIsValid(t *testing.T) {
 			t.Fatalf("request %d: %v", seed, err)
 		}
 		if resp.Finish == agent.FinishLength {
-			continue // weights that were trained do not go on and on
+			continue // trained weights do not go on and on
 		}
 		calls := resp.Message.Calls()
 		if len(calls) != 1 || seen[calls[0].Name+string(calls[0].Args)] {
@@ -150,7 +150,7 @@ func TestEveryCallIsValid(t *testing.T) {
 	}
 }
 
-// valid checks a call by hand, not by what made it so.
+// valid checks a call by hand, independently of the code that made it valid.
 func valid(c agent.ToolCall) error {
 	var args map[string]any
 	if err := json.Unmarshal(c.Args, &args); err != nil {
@@ -171,7 +171,7 @@ func valid(c agent.ToolCall) error {
 	return nil
 }
 
-// BenchmarkDecode generates one token after the other, with drafts and without.
+// BenchmarkDecode generates one token after another, with drafts and without.
 func BenchmarkDecode(b *testing.B) {
 	for name, off := range map[string]bool{"speculating": false, "plain": true} {
 		b.Run(name, func(b *testing.B) {
@@ -200,7 +200,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// BenchmarkGroup draws eight answers to one prompt at once, as reinforcement learning does.
+// BenchmarkGroup samples eight answers to one prompt at once, as reinforcement learning does.
 func BenchmarkGroup(b *testing.B) {
 	b.ReportAllocs()
 	m := load(b, moe.Config{})
@@ -226,7 +226,7 @@ func BenchmarkGroup(b *testing.B) {
 	b.ReportMetric(float64(tokens.Load())/b.Elapsed().Seconds(), "tokens/s")
 }
 
-// BenchmarkLoad loads the model and makes the grammar of its tools.
+// BenchmarkLoad loads the model and compiles the grammar of its tools.
 func BenchmarkLoad(b *testing.B) {
 	b.ReportAllocs()
 	req := request()
@@ -244,8 +244,8 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// BenchmarkBeam finds the likeliest of whole answers, the prompt being in the cache, with ten calls
-// to be avoided too.
+// BenchmarkBeam finds the likeliest whole answer with the prompt in the cache, with no calls to
+// avoid and with ten.
 func BenchmarkBeam(b *testing.B) {
 	var avoid []string
 	for i := range 10 {

@@ -11,8 +11,8 @@ import (
 //go:embed MODEL.md
 var card string
 
-// Info describes the model: its shape as the files say it, and its card, in Markdown: what it is
-// for, what it was trained on, its licence and its limits.
+// Info describes the model: its shape as stated in the files, and its model card in Markdown, which
+// covers its purpose, training data, licence and limits.
 func Info() string {
 	var b strings.Builder
 	b.WriteString(card)
@@ -23,11 +23,11 @@ func Info() string {
 	return b.String()
 }
 
-// describe tells the shape of a GGUF file in a line.
+// describe returns a line with the shape of a GGUF file.
 func describe(data []byte) string {
 	f, err := gguf.Parse(data)
 	if err != nil {
-		return err.Error() // of a damaged build; Load says the same
+		return err.Error() // the build is damaged; Load returns the same error
 	}
 	defer f.Close()
 	arch, _ := f.String("general.architecture")

@@ -14,9 +14,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 )
 
-// Config says what is learnt, and for how long. Model, Module and Root are required.
+// Config selects what to learn, and for how long. Model, Module and Root are required.
 type Config struct {
-	Model []byte // GGUF file of the model, of float or Q8_0 matrices
+	Model []byte // GGUF file of the model, with float or Q8_0 matrices
 
 	Module  string // the module's path
 	Root    string // its directory
@@ -27,29 +27,29 @@ type Config struct {
 	Without func(file, name string) bool
 
 	Tokens  int64         // to learn from; 0 means 250,000
-	Limit   time.Duration // most time for it, however far it got; 0 means none
+	Limit   time.Duration // time limit, even if not all tokens were learned; 0 means none
 	Workers int           // goroutines that compute; 0 means one for each processor
 	Seed    uint64
 
-	// Progress, if not nil, is told after every step what part is done, from 0 to 1.
+	// Progress, if not nil, is called after every step with the share that is done, from 0 to 1.
 	Progress func(done float64)
 }
 
-// Learnt is a model that knows a module.
+// Learnt is the result of Learn: a model adapted to a module.
 type Learnt struct {
-	Model     []byte // GGUF file, as Config.Model was
-	Functions int    // of the module that were broken
-	Examples  int    // that came of them
-	Tokens    int64  // learnt from
+	Model     []byte // GGUF file, in the format of Config.Model
+	Functions int    // functions of the module that were broken for examples
+	Examples  int    // examples made from them
+	Tokens    int64  // tokens learned from
 	Took      time.Duration
 }
 
-// ErrTooLittle is wrapped by the error of Learn where a module has too few functions to learn from.
+// ErrTooLittle is wrapped by the error of Learn if a module has too few functions to learn from.
 var ErrTooLittle = errors.New("too little code to learn from")
 
-// How it learns. Batches are small, so that a quarter of a million tokens are some eighty steps,
-// and the rate of the matrices is less than half of what the model was trained with last: at more
-// it forgets what it knew.
+// Hyperparameters. Batches are small, so that a quarter of a million tokens take some eighty steps,
+// and the learning rate of the matrices is less than half of the last rate in training: at a higher
+// rate the model forgets what it knew.
 const (
 	batchTokens = 3072
 	rate        = 0.0006
@@ -58,8 +58,8 @@ const (
 	decay       = 0.9
 )
 
-// Learn trains a model on a module. ErrTooLittle says that the module is too small; when ctx ends,
-// its error is returned. In either case the model as it was is as good as it ever was.
+// Learn trains a model on a module. It returns ErrTooLittle if the module is too small, and the
+// error of ctx if that ends. In either case the original model can still be used.
 func Learn(ctx context.Context, cfg Config) (*Learnt, error) {
 	begin := time.Now()
 	if cfg.Tokens == 0 {
@@ -98,7 +98,7 @@ func (cfg *Config) learn(ctx context.Context, begin time.Time) (*Learnt, error) 
 	return l, err
 }
 
-// train goes through the examples until as many tokens as are wanted are learnt, or the time is up.
+// train goes through the examples until the wanted number of tokens is learned, or the time is up.
 func (cfg *Config) train(ctx context.Context, m *train.Model, examples []dataset.Example, begin time.Time, l *Learnt) error {
 	t, err := train.NewTrainer(m, train.Config{Workers: cfg.Workers, BFloat16: true, Rate: rate, AdamRate: adamRate})
 	if err != nil {
@@ -135,7 +135,7 @@ func (cfg *Config) train(ctx context.Context, m *train.Model, examples []dataset
 	}
 }
 
-// export writes the model as the file was that it came from.
+// export writes the model in the format of the file that it came from.
 func export(m *train.Model, from *gguf.File) ([]byte, error) {
 	text := func(key string) string { s, _ := from.String(key); return s }
 	typ := gguf.TypeQ8_0

@@ -18,7 +18,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 )
 
-// module is a module whose functions follow a habit of their own, which no training can know.
+// module is a module whose functions follow a made-up habit that training cannot have covered.
 const module = "example.com/style"
 
 // habits writes the module.
@@ -41,7 +41,7 @@ func habits(t *testing.T) string {
 	return root
 }
 
-// shipped is the file of the model that is learnt with.
+// shipped returns the file of the model that the tests adapt.
 func shipped(t *testing.T) []byte {
 	t.Helper()
 	data, err := os.ReadFile("../../../../router/moe/embedded/luthier-fix.gguf")
@@ -51,10 +51,10 @@ func shipped(t *testing.T) []byte {
 	return data
 }
 
-// left is some of the functions, which the test asks about and Learn does not see.
+// left reports whether a function is left out: the test asks about it and Learn does not see it.
 func left(_, name string) bool { return strings.ContainsAny(name, "BWH") }
 
-// exam is faults of the functions that are left out.
+// exam makes faults in the functions that are left out.
 func exam(t *testing.T, root string, data []byte) []train.Sequence {
 	t.Helper()
 	f, err := gguf.Parse(data)
@@ -108,8 +108,8 @@ func loss(t *testing.T, data []byte, of []train.Sequence) float64 {
 	return s.Loss
 }
 
-// TestLearn: a model that learnt a module is better at functions of it that it has not seen, and
-// its file says what the file before said.
+// TestLearn: a model that was adapted to a module is better at functions of it that it has not
+// seen, and its file has the same metadata as the file before.
 func TestLearn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains a model of eight million weights")
@@ -158,7 +158,8 @@ func TestLearn(t *testing.T) {
 	}
 }
 
-// TestLearnEnds: at its limit, with its context, and where there is nothing to learn from.
+// TestLearnEnds: Learn ends at its time limit, with its context, and if there is nothing to learn
+// from.
 func TestLearnEnds(t *testing.T) {
 	base, root := shipped(t), habits(t)
 	small := t.TempDir()

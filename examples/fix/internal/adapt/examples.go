@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	perExample  = 400 // tokens of an example, about
-	fewest      = 8   // functions; with less there is no habit to learn
+	perExample  = 400 // approximate tokens per example
+	fewest      = 8   // functions; fewer show no habit to learn
 	most        = 400 // functions, unless the package under repair has more
-	mostPerFunc = 8   // examples of a function at most: more of a few functions would be learnt by heart
+	mostPerFunc = 8   // limit of examples per function: more of a few functions would be learned by heart
 )
 
-// examples makes as many examples as the tokens ask for, or as the functions are good for.
+// examples makes as many examples as the token count asks for, or as many as the functions allow.
 func (cfg *Config) examples(ctx context.Context, tok *tokenizer.Tokenizer, begin time.Time, l *Learnt) ([]dataset.Example, error) {
 	sources := []corpus.Source{{Module: corpus.Module{Path: cfg.Module}, Dir: cfg.Root}}
 	functions, err := cfg.functions(ctx, sources[0], begin)
@@ -47,9 +47,9 @@ func (cfg *Config) examples(ctx context.Context, tok *tokenizer.Tokenizer, begin
 	return examples, nil
 }
 
-// functions returns those of the package under repair, and of the rest of the module as many as
-// there is room for. The largest modules are not read to their end: a quarter of the time is enough
-// for that.
+// functions returns those of the package under repair, and as many from the rest of the module as
+// there is room for. Very large modules are not read to their end: reading takes at most a quarter
+// of the time.
 func (cfg *Config) functions(ctx context.Context, s corpus.Source, begin time.Time) ([]corpus.Function, error) {
 	var near, far []corpus.Function
 	dir := path.Clean(cfg.Package)

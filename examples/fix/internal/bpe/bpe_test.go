@@ -20,7 +20,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 )
 
-// specials are like those of a model that calls tools.
+// specials returns special tokens like those of a model that calls tools.
 func specials() []string {
 	return []string{"<|endoftext|>", "<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>", "run_tests"}
 }
@@ -33,7 +33,7 @@ func numbers() []string {
 	return words
 }
 
-// sources are some files of the standard library, about 1 MB.
+// sources returns some files of the standard library, about 1 MB.
 var sources = sync.OnceValues(func() ([]string, error) {
 	var texts []string
 	for _, dir := range []string{"strings", "strconv", "bufio", "net/url"} {
@@ -52,7 +52,7 @@ var sources = sync.OnceValues(func() ([]string, error) {
 	return texts, nil
 })
 
-// goVocab is a vocabulary of Go code.
+// goVocab returns a vocabulary of Go code and the texts it was trained on.
 func goVocab(t testing.TB) (*Vocab, []string) {
 	t.Helper()
 	texts, err := sources()
@@ -66,7 +66,7 @@ func goVocab(t testing.TB) (*Vocab, []string) {
 	return v, texts
 }
 
-// plainTrain is Train, word for word: count all pairs anew for every merge.
+// plainTrain is a naive version of Train: it recounts all pairs for every merge.
 func plainTrain(t *testing.T, texts []string, size int) []string {
 	cut, err := tokenizer.NewCutter(Pre)
 	if err != nil {
@@ -117,7 +117,7 @@ func plainTrain(t *testing.T, texts []string, size int) []string {
 	return merges
 }
 
-// TestTrainPlain compares what is learnt with a plain way of learning it.
+// TestTrainPlain compares the trained vocabulary with that of the naive algorithm.
 func TestTrainPlain(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 20 {
@@ -152,7 +152,7 @@ func TestTrainIsDeterministic(t *testing.T) {
 	}
 }
 
-// TestTokens checks what a vocabulary must have.
+// TestTokens checks that a vocabulary has the tokens it must have.
 func TestTokens(t *testing.T) {
 	v, _ := goVocab(t)
 	tok, err := v.Tokenizer()
@@ -236,7 +236,7 @@ func checkLoad(t *testing.T, path string, want *Vocab) {
 	}
 }
 
-// A model's file is enough to go on with its vocabulary.
+// TestLoadGGUF: a model's file is enough to continue with its vocabulary.
 func TestLoadGGUF(t *testing.T) {
 	v, _ := goVocab(t)
 	var w gguf.Writer
@@ -270,7 +270,7 @@ func TestLoadGGUF(t *testing.T) {
 func TestSaveLoad(t *testing.T) {
 	v, _ := goVocab(t)
 	path := filepath.Join(t.TempDir(), "vocab.json")
-	for range 2 { // the second time in place of the first
+	for range 2 { // the second run replaces the file
 		if err := v.Save(path); err != nil {
 			t.Fatal(err)
 		}
@@ -330,7 +330,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// FuzzRoundTrip: every string of bytes survives a vocabulary, whose tokens of text never are
+// FuzzRoundTrip: any byte string survives encoding and decoding, and the tokens of text never are
 // control tokens.
 func FuzzRoundTrip(f *testing.F) {
 	v, _ := goVocab(f)
@@ -356,8 +356,8 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// FuzzTrain: whatever the texts are, the result is a vocabulary under which they survive, or an
-// error.
+// FuzzTrain: any texts lead to a vocabulary under which they survive encoding and decoding, or to
+// an error.
 func FuzzTrain(f *testing.F) {
 	f.Add("hello hello <tool_call>", 3)
 	f.Add("aaaa aaaaaaa\xff\xff\xff\xff", 9)
@@ -386,7 +386,7 @@ func FuzzTrain(f *testing.F) {
 	})
 }
 
-// FuzzParse: any bytes are an error or a vocabulary that works.
+// FuzzParse: any bytes lead to an error or to a vocabulary that works.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"tokens":["a","b","ab"],"kinds":[1,1,1],"merges":["a b"]}`))
 	f.Add([]byte(`{"tokens":["a","b",""],"kinds":[3,300,0],"merges":["a "]}`))

@@ -8,7 +8,7 @@ import (
 )
 
 // learner merges pairs of pieces in the words of a text. It keeps the count of every pair up to
-// date, so that a merge costs time for the words that have the pair only.
+// date, so that the time of a merge depends only on the words that contain the pair.
 type learner struct {
 	pieces []string // by id, as bytes
 	ids    map[string]int32
@@ -23,7 +23,7 @@ type learner struct {
 
 type pair struct{ left, right int32 }
 
-// word is a word of the texts: how often it stands there, and the pieces that it is merged to.
+// word is a word of the texts: how often it occurs, and the pieces that it is merged to.
 type word struct {
 	count  int64
 	pieces []int32
@@ -51,7 +51,7 @@ func newLearner(counts map[string]*int64) *learner {
 	return l
 }
 
-// piece is the id of a piece, a new one if there is none.
+// piece returns the id of a piece, a new id if the piece is new.
 func (l *learner) piece(text string) int32 {
 	id, ok := l.ids[text]
 	if !ok {
@@ -62,7 +62,7 @@ func (l *learner) piece(text string) int32 {
 	return id
 }
 
-// add counts a pair in a word n times more.
+// add adds n to the count of a pair for a word that contains it.
 func (l *learner) add(p pair, n int64, in int32) {
 	l.counts[p] += n
 	if at := l.where[p]; len(at) == 0 || at[len(at)-1] != in {
@@ -70,17 +70,18 @@ func (l *learner) add(p pair, n int64, in int32) {
 	}
 }
 
-// learn merges the pair that stands in the texts most often, of equals the one with the least ids.
-// It returns false when there is none.
+// learn merges the most frequent pair in the texts; among equals, the one with the smallest ids. It
+// returns false if there is none.
 //
-// A queue's entry is right or too high, since counts fall without notice and rise with a new entry;
-// so an entry that still has its count when it comes out is the best there is.
+// The count of a queue entry is right or too high, since falling counts do not update the queue and
+// rising counts push a new entry. So a popped entry whose count is still current is the best there
+// is.
 func (l *learner) learn() bool {
 	for len(l.queue) > 0 {
 		e := heap.Pop(&l.queue).(entry)
 		n := l.counts[e.pair]
 		if l.merged[e.pair] {
-			continue // it came back with a piece that another merge makes, too; once is enough
+			continue // its piece already exists from another merge, and must be added only once
 		}
 		if n == e.count && n > 0 {
 			l.merge(e.pair)
@@ -93,7 +94,7 @@ func (l *learner) learn() bool {
 	return false
 }
 
-// force merges the bytes of a word, from left to right, to one piece.
+// force merges the bytes of a word into one piece, from left to right.
 func (l *learner) force(text string) {
 	var pieces []int32
 	for i := range len(text) {
@@ -108,7 +109,7 @@ func (l *learner) force(text string) {
 	}
 }
 
-// merge makes a merge and applies it to all words. It returns the piece that the pair becomes.
+// merge applies a merge to all words and returns the piece that the pair becomes.
 func (l *learner) merge(p pair) int32 {
 	to := l.piece(l.pieces[p.left] + l.pieces[p.right])
 	l.merges = append(l.merges, p)
@@ -135,8 +136,8 @@ func (l *learner) merge(p pair) int32 {
 	return to
 }
 
-// join replaces every pair in pieces, from left to right and in place, by one piece. It tells
-// change, if there is one, which pairs are gone (-1) and which are new (1).
+// join replaces every occurrence of the pair in pieces by one piece, from left to right and in
+// place. It calls change, if not nil, for each pair that is gone (-1) or new (1).
 func join(pieces []int32, p pair, to int32, change func(q pair, sign int64)) []int32 {
 	if !has(pieces, p) {
 		return pieces
@@ -170,13 +171,13 @@ func has(pieces []int32, p pair) bool {
 	return false
 }
 
-// entry is a pair in the queue with the count that it had when it was entered.
+// entry is a pair in the queue with its count when it was pushed.
 type entry struct {
 	count int64
 	pair  pair
 }
 
-// queue has the greatest count on top, of equals the least pair.
+// queue is a heap with the greatest count on top; among equals, the smallest pair.
 type queue []entry
 
 func (q queue) Len() int      { return len(q) }

@@ -9,12 +9,12 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 )
 
-// Train learns a vocabulary of size tokens from texts. The special tokens become control tokens if
-// they are written <|…|>, else user-defined ones; wherever they stand in a text, they cut it. Each
-// of words becomes one token whatever the texts hold, but it must be one word to the pre-tokenizer,
-// as "42" and "Ġfor" are and "a_b" is not: its merges come first.
+// Train learns a vocabulary of size tokens from texts. Special tokens written <|…|> become control
+// tokens, others user-defined ones; wherever they occur in a text, they split it. Each of words
+// becomes one token, even if it is not in the texts, but it must be one word to the pre-tokenizer:
+// "42" and "Ġfor" are, "a_b" is not. The merges of words come first.
 //
-// It fails when the texts have too few different pairs for the size.
+// Train fails if the texts have too few different pairs for the size.
 func Train(texts iter.Seq[string], size int, special []string, words ...string) (*Vocab, error) {
 	if err := checkSpecial(special); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func count(texts iter.Seq[string], cut *tokenizer.Cutter, special []string) map[
 	return counts
 }
 
-// marks finds special tokens in text: by their first bytes, longest first.
+// marks finds special tokens in text. It is indexed by their first bytes; the longest come first.
 type marks [256][]string
 
 func newMarks(special []string) *marks {
@@ -94,7 +94,7 @@ func newMarks(special []string) *marks {
 	return &m
 }
 
-// parts yields what is between the special tokens of text.
+// parts yields the pieces of text between its special tokens.
 func (m *marks) parts(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		from := 0
@@ -116,7 +116,7 @@ func (m *marks) parts(text string) iter.Seq[string] {
 	}
 }
 
-// at is the length of the special token that text starts with, 0 if there is none.
+// at returns the length of the special token that text starts with, or 0 if there is none.
 func (m *marks) at(text string) int {
 	for _, s := range m[text[0]] {
 		if strings.HasPrefix(text, s) {
@@ -126,7 +126,7 @@ func (m *marks) at(text string) int {
 	return 0
 }
 
-// vocab is what was learnt, with the special tokens behind it.
+// vocab returns the trained vocabulary, with the special tokens at the end.
 func (l *learner) vocab(special []string) *Vocab {
 	v := &Vocab{}
 	for _, p := range l.pieces {

@@ -14,22 +14,22 @@ import (
 // Pre is the name of the pre-tokenizer, as in the key tokenizer.ggml.pre.
 const Pre = "gpt-2"
 
-// The control tokens that GGUF files name by their ids, if the vocabulary has them.
+// The control tokens that GGUF files name by id, if the vocabulary has them.
 const (
 	endOfText = "<|endoftext|>" // begins texts, and pads them
 	endOfTurn = "<|im_end|>"    // ends an answer
 )
 
-// A Vocab is a vocabulary: what GGUF files keep of it. The ids are first the 256 bytes in their
-// order, then what is merged in the order in which it was learnt, then the special tokens as they
-// were listed.
+// A Vocab is a vocabulary as stored in GGUF files. The first ids are the 256 bytes in order, then
+// the merged tokens in the order in which they were learned, then the special tokens in the given
+// order.
 type Vocab struct {
-	Tokens []string         `json:"tokens"` // by id, as GPT-2 writes them: "Ġfunc"
+	Tokens []string         `json:"tokens"` // by id, in GPT-2's spelling: "Ġfunc"
 	Kinds  []tokenizer.Kind `json:"kinds"`  // by id
 	Merges []string         `json:"merges"` // "left right", in order of rank
 }
 
-// Config is the vocabulary in the terms of package tokenizer.
+// Config converts the vocabulary to the configuration of package tokenizer.
 func (v *Vocab) Config() tokenizer.Config {
 	no := false
 	return tokenizer.Config{
@@ -38,10 +38,10 @@ func (v *Vocab) Config() tokenizer.Config {
 	}
 }
 
-// Tokenizer is a tokenizer of the vocabulary.
+// Tokenizer returns a tokenizer for the vocabulary.
 func (v *Vocab) Tokenizer() (*tokenizer.Tokenizer, error) { return tokenizer.New(v.Config()) }
 
-// first is the id of the first of some special tokens that the vocabulary has.
+// first returns the id of the first of the given special tokens that the vocabulary has.
 func (v *Vocab) first(texts ...string) *int32 {
 	for _, text := range texts {
 		for id := len(v.Tokens) - 1; id >= 0; id-- {
@@ -77,8 +77,8 @@ func (v *Vocab) Set(w *gguf.Writer) {
 	w.SetBool(base+"add_eos_token", false)
 }
 
-// Parse reads what Save wrote. Whatever data holds, the result is a vocabulary that makes a
-// Tokenizer, or an error.
+// Parse reads what Save wrote. For any data, it returns a vocabulary that makes a Tokenizer, or an
+// error.
 func Parse(data []byte) (*Vocab, error) {
 	var v Vocab
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -99,8 +99,7 @@ func (v *Vocab) checked() (*Vocab, error) {
 	return v, nil
 }
 
-// Load reads a file that Save wrote, or takes the vocabulary out of a GGUF file that [Vocab.Set]
-// gave it.
+// Load reads a file that Save wrote, or the vocabulary that [Vocab.Set] wrote to a GGUF file.
 func Load(path string) (*Vocab, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -134,7 +133,7 @@ func parseGGUF(data []byte) (*Vocab, error) {
 	return v.checked()
 }
 
-// LoadVocab reads a file as Load does and makes its tokenizer.
+// LoadVocab reads a file as Load does and returns its tokenizer.
 func LoadVocab(path string) (*tokenizer.Tokenizer, error) {
 	v, err := Load(path)
 	if err != nil {
@@ -143,7 +142,7 @@ func LoadVocab(path string) (*tokenizer.Tokenizer, error) {
 	return v.Tokenizer()
 }
 
-// Save writes the vocabulary as JSON. The file appears under its name when it is complete.
+// Save writes the vocabulary as JSON. The file appears under its name only when it is complete.
 func (v *Vocab) Save(path string) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -16,12 +16,12 @@ import (
 // Source is a module whose files are on this machine.
 type Source struct {
 	Module
-	Dir string `json:"dir"` // of its root; for Std the src directory of GOROOT
+	Dir string `json:"dir"` // root directory; for Std the src directory of GOROOT
 }
 
-// Download brings the modules into the module cache with `go mod download`, those already there
-// without the network, and returns where they are, in the order given. A module whose checksum or
-// licence differs from the manifest's is an error, and so is one that cannot be had.
+// Download brings the modules into the module cache with `go mod download` and returns where they
+// are, in the order given. Modules already there need no network. It returns an error for a module
+// whose checksum or licence differs from the manifest's, or that is not available.
 func Download(ctx context.Context, ms []Module) ([]Source, error) {
 	scratch, err := os.MkdirTemp("", "corpus")
 	if err != nil {
@@ -38,7 +38,7 @@ func Download(ctx context.Context, ms []Module) ([]Source, error) {
 		}
 	}
 	got := map[string]downloaded{}
-	if len(args) > 3 { // without arguments go would look for the scratch module's own requirements
+	if len(args) > 3 { // without arguments, go would look for the scratch module's own requirements
 		out, runErr := goCommand(ctx, scratch, args...)
 		if got, err = parseDownloads(out); err != nil {
 			return nil, errors.Join(err, runErr)
@@ -64,7 +64,7 @@ func Download(ctx context.Context, ms []Module) ([]Source, error) {
 	return sources, nil
 }
 
-// downloaded is what `go mod download -json` says of one module.
+// downloaded is the output of `go mod download -json` for one module.
 type downloaded struct{ Path, Version, Dir, Sum, Error string }
 
 func parseDownloads(out []byte) (map[string]downloaded, error) {

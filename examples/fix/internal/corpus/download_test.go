@@ -20,7 +20,8 @@ func TestDownloadStd(t *testing.T) {
 	}
 }
 
-// A module that this module itself uses is in the cache, so that no network is needed.
+// TestDownload uses a module that this module depends on, which is in the cache, so that no network
+// is needed.
 func TestDownload(t *testing.T) {
 	t.Setenv("GOPROXY", "off")
 	ms := slices.DeleteFunc(modules(t), func(m Module) bool { return m.Path != "golang.org/x/mod" })

@@ -9,53 +9,52 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// A subject is a function that examples are made of.
+// A subject is a function from which examples are made.
 type subject struct {
 	fn       repair.Function
 	lines    []string // of fn
 	mutants  func() []mutate.Mutant
 	regions  *region
 	pkg      string
-	siblings []repair.Function // others of its file
+	siblings []repair.Function // the other functions in its file
 	names    *repair.Names     // of its package
-	size     func(string) int  // tokens of a text
+	size     func(string) int  // number of tokens in a text
 }
 
 // A sample is one example as text.
 type sample struct {
 	prompt  string
-	answers []string // each but the first behind a turn that says that the edit before was made
+	answers []string // each but the first follows a turn that says that the previous edit was made
 	shown   string   // the function in the prompt, "" for none
-	hidden  []int    // lines of it that are not to be learnt by heart: the broken ones
+	hidden  []int    // lines of shown that must not be learned by heart: the broken ones
 }
 
-// Shares says what the answers of examples are about. The rest has one broken line.
+// Shares sets how many examples have which kind of answer. The rest have one broken line.
 type Shares struct {
-	Code   int     // what a token of right code in a prompt counts in the loss, in hundredths of a token of the answer
-	States float64 // of all: run the tests, choose a function by the report alone, end
-	Clean  float64 // of all: the function read is right, so read the one at fault
-	Report float64 // of the broken ones: with a report and marks
-	Many   float64 // of the broken ones: two or three lines
+	Code   int     // weight of a token of right code in a prompt in the loss, in hundredths of an answer's token
+	States float64 // of all examples: run the tests, choose a function by the report alone, end
+	Clean  float64 // of all examples: the function that was read is right, so read the one at fault
+	Report float64 // of those with broken lines: have a report and marks
+	Many   float64 // of those with broken lines: have two or three of them
 }
 
-// Learning are the shares to learn with: short prompts, many answers, and enough of the code to
-// learn the language by, too little to matter beside the answers.
+// Learning returns the shares for the main training: short prompts, many answers, and enough of the
+// code to learn the language, but too little to matter next to the answers.
 func Learning() Shares { return Shares{Code: 12, States: 0.05, Clean: 0.12, Report: 0.4, Many: 0.3} }
 
-// Repairing are the shares of the last part of the training, which is like the repairs that follow
-// it.
+// Repairing returns the shares for the last part of the training, which resembles actual repairs.
 func Repairing() Shares { return Shares{Code: 6, States: 0.03, Clean: 0.1, Report: 0.85, Many: 0.1} }
 
-// Adapting are the shares to get to know a module by: repairs alone, and its code counts more than
-// elsewhere.
+// Adapting returns the shares for learning a module: repairs only, and the module's code has a
+// higher weight than in Repairing.
 func Adapting() Shares { return Shares{Code: 12, Report: 0.85, Many: 0.1} }
 
-// Proving are the shares to validate with: each example has one broken line.
+// Proving returns the shares for validation: each example has one broken line.
 func Proving() Shares { return Shares{Code: 12, Report: 0.4} }
 
 const longestEdit = 200 // bytes of a line
 
-// sample draws an example; ok is false where the function gives none.
+// sample draws an example; ok is false if the function yields none.
 func (s *subject) sample(rng *rand.Rand, of Shares) (sample, bool) {
 	switch x := rng.Float64(); {
 	case x < of.States:
@@ -68,8 +67,9 @@ func (s *subject) sample(rng *rand.Rand, of Shares) (sample, bool) {
 	return s.broken(rng, 1, of.Report)
 }
 
-// broken breaks up to n lines and asks for them one after the other, in any order: which of several
-// is mended first must not depend on where they stand. reported is how likely there is a report.
+// broken breaks up to n lines and asks for them one after another, in random order: which of
+// several is repaired first must not depend on their positions. reported is the probability of a
+// report.
 func (s *subject) broken(rng *rand.Rand, n int, reported float64) (sample, bool) {
 	slips := s.slips(rng, n)
 	if len(slips) == 0 {
@@ -98,8 +98,8 @@ func (s *subject) broken(rng *rand.Rand, n int, reported float64) (sample, bool)
 	return out, shown
 }
 
-// readLines shows a function so that lines of it can be seen, where that can be: one line of a long
-// function is in one of its parts.
+// readLines shows a function so that at least one of lines is visible, if possible: a long function
+// is shown only in part, and each line is in one of its parts.
 func (s *subject) readLines(r repair.Ranked, lines []int, report string, number int) (string, bool) {
 	if len(lines) == 1 {
 		return r.ReadLine(lines[0], report, number, s.size)
@@ -124,7 +124,7 @@ func (s *subject) slips(rng *rand.Rand, n int) []mutate.Mutant {
 	return out
 }
 
-// candidates draws the names that a report lists and the subject's number among them, mostly the
+// candidates draws the names that a report lists and the subject's position among them, mostly the
 // first.
 func (s *subject) candidates(rng *rand.Rand) (number int, names []string) {
 	others := s.others(rng, 0)
@@ -135,7 +135,8 @@ func (s *subject) candidates(rng *rand.Rand) (number int, names []string) {
 	return number, slices.Insert(others, number-1, s.fn.Name)
 }
 
-// rank draws a number from 1 to 12 as rankings by coverage place the function at fault.
+// rank draws a number from 1 to 12, distributed like the position of the function at fault in
+// rankings by coverage.
 func rank(rng *rand.Rand) int {
 	n := 1
 	for n < repair.MaxCandidates && rng.Float64() < 0.45 {
@@ -144,7 +145,7 @@ func rank(rng *rand.Rand) int {
 	return n
 }
 
-// others draws the names of some of the functions beside the subject, at least so many.
+// others draws the names of some of the functions other than the subject, at least that many.
 func (s *subject) others(rng *rand.Rand, least int) []string {
 	most := min(len(s.siblings), repair.MaxCandidates-1)
 	n := min(least+rng.IntN(most+1), most)
@@ -157,15 +158,15 @@ func (s *subject) others(rng *rand.Rand, least int) []string {
 	return names
 }
 
-// told makes up the report of a failing test of the subject, and fn as the test suggests it, the
-// subject's text broken or not.
+// told makes up the report of a failing test of the subject, and returns the function as the test
+// would rank it. fn is the subject's text, broken or not.
 func (s *subject) told(rng *rand.Rand, names []string, fn repair.Function, must []int) (report string, suggested repair.Ranked) {
 	marks := s.regions.marks(rng, len(s.lines), must)
 	st := s.story(rng, fn)
 	switch x := rng.Float64(); {
 	case x < 0.08: // coverage is unknown
 		clear(marks)
-	case x < 0.36 && len(must) > 0: // a panic, or a test that never ends; mostly it takes the coverage with it
+	case x < 0.36 && len(must) > 0: // a panic, or a test that never ends; mostly the coverage is lost with it
 		if rng.Float64() < 0.6 {
 			clear(marks)
 		}
@@ -177,8 +178,8 @@ func (s *subject) told(rng *rand.Rand, names []string, fn repair.Function, must 
 	return r.String(), s.ranked(fn, marks, r.Failed)
 }
 
-// panics draws where a fault on a line ends in a panic: there, further down in the function, or in
-// another one when the function has returned. The shares are those of verified tasks.
+// panics draws where a fault on a line causes a panic: there, further down in the function, or in
+// another one after the function has returned. The shares are those of verified tasks.
 func (s *subject) panics(rng *rand.Rand, st *story, fault int) {
 	const there, below = 0.42, 0.28
 	switch x := rng.Float64(); {
@@ -194,7 +195,7 @@ func (s *subject) panics(rng *rand.Rand, st *story, fault int) {
 	}
 }
 
-// ranked is a version of the subject with what is shown of its package.
+// ranked returns a version of the subject together with the context shown of its package.
 func (s *subject) ranked(fn repair.Function, marks []repair.Mark, failed []string) repair.Ranked {
 	r := repair.Ranked{Function: fn, Marks: marks}
 	s.names.Complete(&r, failed)
@@ -205,7 +206,7 @@ func (s *subject) story(rng *rand.Rand, atFault repair.Function) *story {
 	return &story{rng: rng, file: s.fn.File, pkg: s.pkg, fn: atFault, at: atFault, literals: literal.FindAllString(atFault.Text, 12)}
 }
 
-// clean shows the subject as it is, with a report that tells of another function.
+// clean shows the subject unbroken, with a report that points to another function.
 func (s *subject) clean(rng *rand.Rand) sample {
 	fault := pick(rng, s.siblings...)
 	names := slices.DeleteFunc(s.others(rng, 0), func(n string) bool { return n == fault.Name })
@@ -225,7 +226,7 @@ func (s *subject) clean(rng *rand.Rand) sample {
 	}
 }
 
-// state makes an example of a state that is not about mending a line.
+// state makes an example of a state in which the answer is not an edit.
 func (s *subject) state(rng *rand.Rand) sample {
 	x := rng.Float64()
 	if x < 0.1 {

@@ -25,7 +25,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 )
 
-// vocabulary is a small one of the test's own functions.
+// vocabulary returns a small one of the test's own functions.
 var vocabulary = sync.OnceValues(func() (*tokenizer.Tokenizer, error) {
 	v, err := bpe.Train(slices.Values([]string{clamp, search, split, reader, long("f", 20)}), 400, []string{
 		"<|endoftext|>", "<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>", "<function=", "</function>", "<parameter=", "</parameter>", "*\t",
@@ -71,7 +71,8 @@ var (
 	readAnswer = regexp.MustCompile(`<parameter=number>\n(\d+)\n`)
 )
 
-// The answers of an example lead from what its prompt shows to the function as its author wrote it.
+// TestBroken: the answers of an example turn the function in its prompt into the one that its
+// author wrote.
 func TestBroken(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	reports, many := 0, 0
@@ -97,8 +98,8 @@ func TestBroken(t *testing.T) {
 				if old == m[2] {
 					t.Errorf("line %d is right already: %q", n, old)
 				}
-				// A panic may take the coverage with it, so that all or all but its own line are
-				// without marks.
+				// After a panic the coverage may be lost, so that all lines, or all except the one
+				// that panicked, are without marks.
 				if !strings.HasSuffix(prefix, "*") && !strings.HasSuffix(prefix, "!") && marked.MatchString(out.shown) && !strings.Contains(out.prompt, "panic: ") {
 					t.Errorf("the broken line %d was not run:\n%s", n, out.shown)
 				}
@@ -125,7 +126,8 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// A function that is not shown whole is broken on any line; then the part with that line is shown.
+// TestBrokenInParts: a function that is not shown whole is broken on any line, and the part with
+// that line is shown.
 func TestBrokenInParts(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "l.go", "package l\n\n"+long("Long", 150))
@@ -152,7 +154,7 @@ func TestBrokenInParts(t *testing.T) {
 	}
 }
 
-// candidate returns the function that a prompt's report numbers so.
+// candidate returns the function with that number in a prompt's report.
 func candidate(prompt string, number int) string {
 	m := regexp.MustCompile(`(?m)^` + strconv.Itoa(number) + ` (\S+)$`).FindStringSubmatch(prompt)
 	if m == nil {
@@ -161,7 +163,7 @@ func candidate(prompt string, number int) string {
 	return m[1]
 }
 
-// Of a function that is right the answer names another one of the report.
+// TestClean: for a function that is right, the answer names another one of the report.
 func TestClean(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, s := range subjects(t, tinyWriter(t)) {
@@ -182,7 +184,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// Tokens spell prompt and answers; the broken lines and the report are not learnt by heart.
+// TestEncode: tokens spell prompt and answers; the broken lines and the report have no weight.
 func TestEncode(t *testing.T) {
 	w := tinyWriter(t)
 	enc := newEncoder(w.Tokenizer, w.Shares.Code)
@@ -224,7 +226,7 @@ func checkWeights(t *testing.T, tok *tokenizer.Tokenizer, s sample, e dataset.Ex
 			want.WriteString(code)
 		}
 	}
-	// A token may hold the end of one line and the number of the next; such a one is left out.
+	// A token may contain the end of one line and the number of the next; such a token is left out.
 	if strings.Join(strings.Fields(want.String()), "") != strings.Join(strings.Fields(string(learnt)), "") {
 		t.Errorf("learnt by heart:\n%s\nwant:\n%s", learnt, want.String())
 	}
@@ -264,7 +266,7 @@ func TestWriter(t *testing.T) {
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	got, err := w.Examples(t.Context())
-	if !reflect.DeepEqual(want, got) || err != nil { // cmp is too slow for so much
+	if !reflect.DeepEqual(want, got) || err != nil { // cmp is too slow for this much data
 		t.Errorf("on one processor it is not the same (%v)", err)
 	}
 	w.Seed++
@@ -321,7 +323,7 @@ func f(a []int, s string) (n int, err error) {
 }
 `
 
-// With every branch run, the lines that ran are those that the cover tool's blocks name.
+// TestRegions: if every branch runs, the lines that ran are those in the cover tool's blocks.
 func TestRegions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.go")
 	if err := os.WriteFile(path, []byte(covered), 0o644); err != nil {
@@ -362,7 +364,7 @@ func parseFunc(t testing.TB, src string) (*ast.FuncDecl, *token.FileSet) {
 	return f.Decls[len(f.Decls)-1].(*ast.FuncDecl), fset
 }
 
-// The lines that must be run are, whichever they are, and not everything always is.
+// TestMarks: the lines that must run do, whichever they are, and other lines do not always run.
 func TestMarks(t *testing.T) {
 	fn, fset := parseFunc(t, covered)
 	r := regions(fset, fn)

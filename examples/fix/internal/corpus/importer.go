@@ -13,11 +13,11 @@ import (
 	"sync"
 )
 
-// An importer type-checks imported packages from source, their declarations alone, and never fails:
-// what it does not find is an empty package. That is quick, needs no build, and tells package
-// mutate most of what it wants to know.
+// An importer type-checks the declarations of imported packages from source, and never fails: a
+// package that it cannot find is empty. This is fast, needs no build, and provides most of the
+// information that package mutate needs.
 type importer struct {
-	mu       sync.Mutex // held while a package is imported, with all that it imports
+	mu       sync.Mutex // held while a package and all its imports are imported
 	dirs     map[string]string
 	packages map[string]*types.Package
 }
@@ -41,7 +41,8 @@ func (im *importer) load(name string) *types.Package {
 	if p := im.packages[name]; p != nil {
 		return p
 	}
-	// An import cycle, which only broken or partly excluded code has, ends at an empty package.
+	// An import cycle, which occurs only in broken or partly excluded code, ends at an empty
+	// package.
 	empty := types.NewPackage(name, packageName(name))
 	empty.MarkComplete()
 	im.packages[name] = empty
@@ -53,12 +54,12 @@ func (im *importer) load(name string) *types.Package {
 	config := types.Config{
 		Importer: importFunc(im.load), IgnoreFuncBodies: true, FakeImportC: true, Error: func(error) {},
 	}
-	p, _ := config.Check(name, fset, files, nil) // its errors are of no interest; what could be checked is there
+	p, _ := config.Check(name, fset, files, nil) // errors are ignored; everything that could be checked is there
 	im.packages[name] = p
 	return p
 }
 
-// dir returns the directory of a package, "" when it is not in the corpus.
+// dir returns the directory of a package, or "" if it is not in the corpus.
 func (im *importer) dir(name string) string {
 	if first, _, _ := strings.Cut(name, "/"); !strings.Contains(first, ".") {
 		if std := im.dirs[Std]; std != "" {
@@ -83,8 +84,9 @@ type importFunc func(string) *types.Package
 
 func (f importFunc) Import(name string) (*types.Package, error) { return f(name), nil }
 
-// parseDir parses the files of a directory that this system builds, without tests, and keeps those
-// of the package that most belong to. With keep, comments are parsed and the sources handed out.
+// parseDir parses the files of a directory that are built on this system, without tests, and keeps
+// those of the package with the most files. If keep is not nil, comments are parsed and keep is
+// called with the sources.
 func parseDir(fset *token.FileSet, dir string, keep func(name string, src []byte)) []*ast.File {
 	entries, err := os.ReadDir(dir)
 	if dir == "" || err != nil {

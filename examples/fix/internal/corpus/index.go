@@ -17,14 +17,14 @@ import (
 type Index struct {
 	Train, HeldOut []Function
 
-	// What was left out of Train.
-	Near  int // nearly repeats a held-out function
-	Twice int // is the same, token by token, as a function before it
+	// Functions left out of Train:
+	Near  int // those that nearly repeat a held-out function
+	Twice int // those equal, token by token, to an earlier function
 }
 
-// Build reads the sources and lists their functions, in the order of the sources. Held-out
-// functions are all kept; of the others those that nearly repeat a held-out one, or are the same as
-// one before, are not.
+// Build reads the sources and lists their functions, in the order of the sources. It keeps all
+// held-out functions. It drops the others that nearly repeat a held-out one, or equal an earlier
+// one.
 func Build(ctx context.Context, sources []Source) (*Index, error) {
 	scanned := make([][]scannedFunction, len(sources))
 	g, ctx := errgroup.WithContext(ctx)

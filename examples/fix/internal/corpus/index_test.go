@@ -66,7 +66,7 @@ func TestBuild(t *testing.T) {
 		}
 		return out
 	}
-	// clamp and Mine repeat held-out functions, the second search the first.
+	// clamp and Mine repeat held-out functions, and the second search repeats the first.
 	want := []string{"a.org/one/o.go search", "a.org/two/sub/s.go (*Reader).ReadLine", "a.org/two/t.go split"}
 	if diff := cmp.Diff(want, names(x.Train)); diff != "" {
 		t.Errorf("to train on (-want +got):\n%s", diff)

@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// The sentences that make a licence what it is, in words alone (see words). Every one of a row must
-// be there.
+// The sentences that identify a licence, as words only (see words). A text must contain all
+// sentences of a row.
 var licences = []struct {
 	name string
 	says []string
@@ -44,8 +44,8 @@ var licences = []struct {
 }
 
 // Classify names the licences whose wording a text contains, as an SPDX expression ("MIT AND
-// Apache-2.0"), in order of their names; "" when it knows none. It errs on the side of naming one
-// too many: a text that mentions the GPL is not permissive, whatever else it says.
+// Apache-2.0"), sorted by name. It returns "" if it recognises none. It errs on the side of naming
+// one too many: a text that mentions the GPL is not permissive, whatever else it says.
 func Classify(text string) string {
 	flat := words(text)
 	var found []string
@@ -71,8 +71,8 @@ func Classify(text string) string {
 	return strings.Join(found, " AND ")
 }
 
-// Permissive tells whether an SPDX expression as Classify writes it consists of licences that this
-// corpus takes: MIT, ISC, BSD with two or three clauses, Apache 2.0.
+// Permissive reports whether an SPDX expression in Classify's form consists only of licences that
+// this corpus accepts: MIT, ISC, BSD with two or three clauses, Apache 2.0.
 func Permissive(expression string) bool {
 	for _, l := range strings.Split(expression, " AND ") {
 		switch l {
@@ -84,8 +84,8 @@ func Permissive(expression string) bool {
 	return true
 }
 
-// words lowers a text and leaves of it only letters and digits, with one space where anything else
-// was: licence texts differ in quotes, line breaks, indentation and bullets.
+// words converts a text to lower case and keeps only letters and digits, with one space in place of
+// anything else: licence texts differ in quotes, line breaks, indentation and bullets.
 func words(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))
@@ -104,8 +104,8 @@ func words(text string) string {
 	return b.String()
 }
 
-// Licence classifies the licence files of a directory together; ok is false where there are none.
-// Files about documentation alone (LICENSE.docs) do not count.
+// Licence classifies the licence files of a directory together; ok is false if there are none.
+// Files that cover only documentation (LICENSE.docs) do not count.
 func Licence(dir string) (expression string, ok bool, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

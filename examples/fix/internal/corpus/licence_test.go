@@ -83,7 +83,7 @@ func write(t testing.TB, dir, name, text string) {
 	}
 }
 
-// Whatever a text says beside, one that names the GPL is not permissive.
+// FuzzClassify: a text that names the GPL is not permissive, whatever else it says.
 func FuzzClassify(f *testing.F) {
 	for _, s := range []string{mit, isc, bsd2, bsd3, bsd4, gpl, "", "\xff é GNU"} {
 		f.Add(s)

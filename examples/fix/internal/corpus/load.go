@@ -19,7 +19,7 @@ type pkg struct {
 	fset    *token.FileSet
 	mutator *mutate.Mutator
 	files   map[string]*file // by base name
-	known   *repair.Names    // made when it is asked for
+	known   *repair.Names    // built when first requested
 }
 
 type file struct {
@@ -30,8 +30,8 @@ type file struct {
 	all   []repair.Function     // the functions with a body, in order
 }
 
-// loadPackage parses and type-checks the package in a directory as far as that goes. The wanted
-// files are there whether this system builds them or not, as long as they parse.
+// loadPackage parses and type-checks the package in a directory, ignoring errors. The wanted files
+// are included whether or not they are built on this system, if they parse.
 func loadPackage(im *importer, dir string, wanted []string) *pkg {
 	p := &pkg{fset: token.NewFileSet(), files: map[string]*file{}}
 	sources := map[string][]byte{}
@@ -42,7 +42,7 @@ func loadPackage(im *importer, dir string, wanted []string) *pkg {
 		Scopes: map[ast.Node]*types.Scope{}, Instances: map[*ast.Ident]types.Instance{},
 	}
 	config := types.Config{Importer: im, FakeImportC: true, Error: func(error) {}}
-	_, _ = config.Check(path.Base(filepath.ToSlash(dir)), p.fset, asts, info) // partial information will do
+	_, _ = config.Check(path.Base(filepath.ToSlash(dir)), p.fset, asts, info) // partial information is enough
 	p.mutator = mutate.New(info)
 	for _, f := range asts {
 		base := filepath.Base(p.fset.PositionFor(f.Pos(), false).Filename)
@@ -76,7 +76,7 @@ func (p *pkg) add(base string, src []byte, f *ast.File) {
 	p.files[base] = out
 }
 
-// names returns what the package's names are used for.
+// names returns the uses of the package's names.
 func (p *pkg) names() *repair.Names {
 	if p.known == nil {
 		sources := map[string][]byte{}
@@ -88,7 +88,7 @@ func (p *pkg) names() *repair.Names {
 	return p.known
 }
 
-// find returns a function of the package, nil if it is not there.
+// find returns a function of the package, or nil if it is not there.
 func (p *pkg) find(f Function) (*file, *ast.FuncDecl) {
 	in := p.files[path.Base(f.File)]
 	if in == nil {

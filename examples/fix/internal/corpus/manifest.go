@@ -15,15 +15,15 @@ import (
 //go:embed manifest.json
 var manifest []byte
 
-// Split says what a module is used for.
+// Split is the use of a module: training or evaluation.
 type Split string
 
 const (
 	Train   Split = "train"   // its functions are trained on
-	HeldOut Split = "heldout" // never trained on; the model is judged by it
+	HeldOut Split = "heldout" // never trained on; used to evaluate the model
 )
 
-// Std is the path by which the standard library is listed. It is not downloaded: the running
+// Std is the path under which the standard library is listed. It is not downloaded: the running
 // toolchain's copy is read.
 const Std = "std"
 
@@ -31,7 +31,7 @@ const Std = "std"
 type Module struct {
 	Path    string `json:"path"`
 	Version string `json:"version"`
-	Licence string `json:"licence"`         // an SPDX expression, as Classify found it
+	Licence string `json:"licence"`         // SPDX expression, from Classify
 	Sum     string `json:"sum,omitempty"`   // the h1: checksum of the module's zip file; empty for Std
 	Split   Split  `json:"split"`           //
 	Fixes   bool   `json:"fixes,omitempty"` // held out because real bug fixes are taken from its history
@@ -87,9 +87,9 @@ func (m Module) check() error {
 
 var major = regexp.MustCompile(`(/v[0-9]+|\.v[0-9]+)$`)
 
-// Repository returns the repository a module path lies in, without a major version: github.com/a/b
-// for github.com/a/b/sub/v2. Other hosts than GitHub and golang.org have one module a repository as
-// far as this corpus goes.
+// Repository returns the repository of a module path, without a major version: github.com/a/b for
+// github.com/a/b/sub/v2. In this corpus, hosts other than GitHub and golang.org have one module per
+// repository.
 func Repository(path string) string {
 	path = major.ReplaceAllString(path, "")
 	parts := strings.Split(path, "/")
@@ -99,9 +99,8 @@ func Repository(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// Owner returns the person or organisation that a module path names: github.com/a for
-// github.com/a/b, the host for vanity domains, and the whole repository for gopkg.in, whose paths
-// name no owner.
+// Owner returns the person or organisation in a module path: github.com/a for github.com/a/b, the
+// host for vanity domains, and the whole repository for gopkg.in, whose paths name no owner.
 func Owner(path string) string {
 	repo := Repository(path)
 	host, rest, _ := strings.Cut(repo, "/")

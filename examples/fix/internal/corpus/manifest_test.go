@@ -29,9 +29,9 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// An author's code resembles itself, so that no owner is on both sides. Two are, whose trained
-// module has nothing of the held-out one's author: brotli is a translation of Google's C code,
-// pebble and apd are different teams'.
+// TestManifestOwners: no owner is on both sides of the split, because an author's code resembles
+// itself. Two owners are exceptions, whose trained module has nothing by the held-out one's author:
+// brotli is a translation of Google's C code, and pebble and apd are by different teams.
 func TestManifestOwners(t *testing.T) {
 	both := []string{"github.com/andybalholm", "github.com/cockroachdb"}
 	ms := modules(t)
@@ -46,7 +46,8 @@ func TestManifestOwners(t *testing.T) {
 	}
 }
 
-// Real bug fixes are taken from released versions of some modules. None of them may be trained on.
+// TestManifestFixes: real bug fixes are taken from released versions of some modules. None of these
+// modules may be trained on.
 func TestManifestFixes(t *testing.T) {
 	data, err := os.ReadFile("../realfix/modules.txt")
 	if err != nil {

@@ -7,14 +7,13 @@ import (
 	"slices"
 )
 
-// Near finds functions that nearly repeat one of a set: those whose sets of shingles, runs of eight
-// tokens, have at least four fifths in common (Jaccard similarity). Comments and layout do not
-// count.
+// Near finds functions that nearly repeat one of a set: those whose sets of shingles (runs of eight
+// tokens) have a Jaccard similarity of at least four fifths. Comments and layout do not count.
 //
 // Candidates come from MinHash signatures in bands (Broder: On the resemblance and containment of
 // documents, 1997; Leskovec, Rajaraman, Ullman: Mining of Massive Datasets, chapter 3) and are then
-// compared exactly, so that none is found that is not one, and of those at the threshold about one
-// in five thousand is missed.
+// compared exactly. So there are no false positives, and about one in five thousand functions at
+// the threshold is missed.
 type Near struct {
 	sets  [][]uint64
 	bands map[uint64][]int32
@@ -24,10 +23,10 @@ const (
 	shingle   = 8   // tokens
 	threshold = 0.8 // of Jaccard similarity
 	bands     = 16
-	rows      = 4 // of a band
+	rows      = 4 // per band
 )
 
-// Add puts a function into the set.
+// Add adds a function to the set.
 func (n *Near) Add(text string) {
 	if n.bands == nil {
 		n.bands = map[uint64][]int32{}
@@ -39,7 +38,7 @@ func (n *Near) Add(text string) {
 	n.sets = append(n.sets, set)
 }
 
-// Has tells whether a function nearly repeats one of the set.
+// Has reports whether a function nearly repeats one of the set.
 func (n *Near) Has(text string) bool {
 	set := shingles(text)
 	var seen []int32
@@ -61,14 +60,14 @@ func (n *Near) Has(text string) bool {
 func tokens(text string) []uint64 {
 	var s scanner.Scanner
 	file := token.NewFileSet().AddFile("", -1, len(text))
-	s.Init(file, []byte(text), func(token.Position, string) {}, 0) // what does not scan differs all the same
+	s.Init(file, []byte(text), func(token.Position, string) {}, 0) // text that does not scan still yields distinct tokens
 	var out []uint64
 	for {
 		_, tok, lit := s.Scan()
 		if tok == token.EOF {
 			return out
 		}
-		if tok == token.SEMICOLON { // mostly the scanner's own, at line ends
+		if tok == token.SEMICOLON { // mostly inserted by the scanner at line ends
 			continue
 		}
 		if lit == "" {
@@ -78,7 +77,7 @@ func tokens(text string) []uint64 {
 	}
 }
 
-// hash is FNV-1a of 64 bits.
+// hash is the 64-bit FNV-1a hash.
 func hash(s string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(s) {
@@ -87,8 +86,8 @@ func hash(s string) uint64 {
 	return h
 }
 
-// shingles returns the distinct hashes of the runs of tokens, sorted; of a text with fewer tokens
-// than a run, that of all.
+// shingles returns the distinct hashes of the runs of tokens, sorted. For a text shorter than a
+// run, it returns the hash of all its tokens.
 func shingles(text string) []uint64 {
 	ts := tokens(text)
 	n := max(1, len(ts)-shingle+1)
@@ -104,7 +103,7 @@ func shingles(text string) []uint64 {
 	return slices.Compact(out)
 }
 
-// exact is the same for functions whose tokens are the same.
+// exact returns a hash that is equal for functions with the same tokens.
 func exact(text string) uint64 {
 	h := uint64(0)
 	for _, t := range tokens(text) {
@@ -127,8 +126,8 @@ func bandsOf(set []uint64) [bands]uint64 {
 	for i := range sig {
 		least, key := uint64(math.MaxUint64), mix(uint64(i)+1)
 		for _, s := range set {
-			// Multiplying by an odd number and folding is enough: the shingles are well mixed
-			// already.
+			// Multiplying by an odd number and folding is enough: the shingles are already well
+			// mixed.
 			h := (s ^ key) * (key | 1)
 			least = min(least, h^h>>32)
 		}
@@ -145,7 +144,7 @@ func bandsOf(set []uint64) [bands]uint64 {
 	return out
 }
 
-// similarity is the Jaccard similarity of two sorted sets.
+// similarity returns the Jaccard similarity of two sorted sets.
 func similarity(a, b []uint64) float64 {
 	both, i, j := 0, 0, 0
 	for i < len(a) && j < len(b) {

@@ -34,7 +34,7 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// What is found is what comparing with every function finds.
+// TestNearExact: Near finds the same functions as a comparison with every function.
 func TestNearExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var n Near

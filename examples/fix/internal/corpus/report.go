@@ -11,15 +11,15 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// A story makes up what failing tests of a function print. Real reports come with the verified
-// tasks; these only teach where the names and values of a report stand.
+// A story makes up the output of a function's failing tests. Real reports come with the verified
+// tasks; these only teach where names and values occur in a report.
 type story struct {
 	rng      *rand.Rand
 	file     string // base name
 	pkg      string
-	fn       repair.Function // the one at fault
-	at       repair.Function // the one that panicked
-	panicked int             // line of it on the panic's stack, 0 for none
+	fn       repair.Function // the function at fault
+	at       repair.Function // the function that panicked
+	panicked int             // its line in the panic's stack trace, 0 for none
 	literals []string        // of the function
 }
 
@@ -122,7 +122,7 @@ func (s *story) messages() string {
 		name = name[i+1:]
 	}
 	line := 10 + s.rng.IntN(600)
-	if s.rng.Float64() < 0.2 { // testify
+	if s.rng.Float64() < 0.2 { // in the style of testify
 		want, got := s.pair()
 		return fmt.Sprintf("Error: %s\nexpected: %s\nactual : %s", pick(s.rng, "Not equal:", "Not equal:", "Should be true", "Received unexpected error:"), want, got)
 	}
@@ -178,7 +178,7 @@ func (s *story) ints() []int {
 	return out
 }
 
-// pair returns two values as a small bug makes them differ.
+// pair returns two values that differ as if by a small bug.
 func (s *story) pair() (want, got string) {
 	switch s.rng.IntN(7) {
 	case 0, 1:

@@ -8,21 +8,21 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// A region is a body of statements that runs or does not: a function's, a branch's, a loop's, a
-// case's. What the cover tool counts as one block is one span of it.
+// A region is a body of statements that may or may not run: a function's, a branch's, a loop's, a
+// case's. Each of its own spans is one block of the cover tool.
 type region struct {
 	parts  []part
-	chance float64 // that it is entered when the code around it runs
+	chance float64 // probability that it is entered when the code around it runs
 	leaves bool    // it ends in a return, a panic, or a jump
 }
 
-// part is a span of lines, or a region within.
+// part is a span of lines, or a nested region.
 type part struct {
 	first, last int
 	inner       *region
 }
 
-// regions describes a function's body; lines count from 1 at the function's first.
+// regions describes a function's body; lines count from 1 at the function's first line.
 func regions(fset *token.FileSet, fn *ast.FuncDecl) *region {
 	c := cutter{fset: fset, base: fset.PositionFor(fn.Pos(), false).Line - 1}
 	return c.body(fn.Body.Lbrace, fn.Body.End(), fn.Body.List, true, 1)
@@ -35,9 +35,9 @@ type cutter struct {
 
 func (c cutter) line(p token.Pos) int { return c.fset.PositionFor(p, false).Line - c.base }
 
-// body cuts a list of statements at those that steer, as the cover tool does: a body without one is
-// a block down to its closing brace; else a block begins at a statement and ends at the next that
-// steers, or at the last one.
+// body splits a list of statements at control-flow statements, as the cover tool does. A body
+// without one is a single block down to its closing brace. Otherwise a block begins at a statement
+// and ends at the next control-flow statement, or at the last statement.
 func (c cutter) body(start, end token.Pos, list []ast.Stmt, toBrace bool, chance float64) *region {
 	r := &region{chance: chance}
 	from, open := c.line(start), true
@@ -78,8 +78,8 @@ func isPanic(s *ast.ExprStmt) bool {
 	return ok && id.Name == "panic"
 }
 
-// statement returns where the block ends that a statement is in, the regions within it, and whether
-// it steers, so that the block does end there.
+// statement returns where the block of a statement ends, the regions nested in the statement, and
+// whether it is a control-flow statement, at which the block ends.
 func (c cutter) statement(s ast.Stmt) (stops token.Pos, inner []*region, steers bool) {
 	switch s := s.(type) {
 	case *ast.IfStmt:
@@ -145,7 +145,7 @@ func (c cutter) clause(colon, end token.Pos, list []ast.Stmt) *region {
 	return c.body(colon, end, list, false, 0.45)
 }
 
-// has tells whether a line is one of the region's.
+// has reports whether the region contains a line.
 func (r *region) has(line int) bool {
 	for _, p := range r.parts {
 		if p.inner != nil && p.inner.has(line) || p.inner == nil && p.first <= line && line <= p.last {
@@ -155,8 +155,9 @@ func (r *region) has(line int) bool {
 	return false
 }
 
-// run plays tests that run the function and sets which lines they ran. They always get to the lines
-// of must, if there are any; scale makes branches likelier (more than 1) or less likely.
+// run simulates tests of the function and sets which lines they ran. They always reach the lines of
+// must, if there are any. A scale above 1 makes branches more likely; one below 1 makes them less
+// likely.
 func (r *region) run(rng *rand.Rand, scale float64, ran []bool, must []int) {
 	for i, p := range r.parts {
 		if p.inner == nil {
@@ -173,14 +174,14 @@ func (r *region) run(rng *rand.Rand, scale float64, ran []bool, must []int) {
 			continue
 		}
 		p.inner.run(rng, scale, ran, must)
-		// Several calls of the function go both ways; one call does not.
+		// If the function is called several times, both ways are taken; a single call takes one.
 		if p.inner.leaves && !r.needs(i+1, must) && rng.Float64() < 0.15 {
 			return
 		}
 	}
 }
 
-// needs tells whether a part from the given one on has a line of must.
+// needs reports whether a part from the given one on contains a line of must.
 func (r *region) needs(from int, must []int) bool {
 	rest := region{parts: r.parts[from:]}
 	for _, l := range must {
@@ -191,7 +192,7 @@ func (r *region) needs(from int, must []int) bool {
 	return false
 }
 
-// marks draws marks of a function of n lines as a test run would leave them whose failing tests run
+// marks draws the marks of a function of n lines as after a test run in which the failing tests run
 // the lines of must.
 func (r *region) marks(rng *rand.Rand, n int, must []int) []repair.Mark {
 	fails, passes := make([]bool, n), make([]bool, n)
@@ -201,7 +202,7 @@ func (r *region) marks(rng *rand.Rand, n int, must []int) []repair.Mark {
 	}
 	switch x := rng.Float64(); {
 	case x < 0.5: // no passing test runs the function
-	case x < 0.8: // whatever fails also passes somewhere
+	case x < 0.8: // every failing line is also run by a passing test
 		copy(passes, fails)
 	default:
 		r.run(rng, 0.5+rng.Float64(), passes, nil)

@@ -15,34 +15,34 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// Limits of the functions that the corpus takes.
+// Limits on the functions that the corpus accepts.
 const (
 	minLines  = 3
 	maxLines  = 160
-	maxText   = 6000    // bytes of a function; of the longest a model is shown a third
-	maxLine   = 250     // bytes of a line, so that none is cut short
+	maxText   = 6000    // bytes of a function; of the longest, a model is shown a third
+	maxLine   = 250     // bytes of a line, so that no line is truncated
 	maxSource = 1 << 20 // bytes of a file; larger ones are tables
 )
 
-// Function says where a function of the corpus is.
+// Function is the location of a function in the corpus.
 type Function struct {
 	Module string `json:"module"`
-	File   string `json:"file"` // with forward slashes, from the module's root
-	Name   string `json:"name"` // as repair.Function has it
+	File   string `json:"file"` // with forward slashes, relative to the module's root
+	Name   string `json:"name"` // in the form of repair.Function
 	Line   int    `json:"line"` // of the word func
 	Lines  int    `json:"lines"`
 }
 
-// Dir is the package's directory, from the module's root.
+// Dir returns the package's directory, relative to the module's root.
 func (f Function) Dir() string { return path.Dir(f.File) }
 
-// Scan yields the functions of a source that are fit to learn from, with their text: of 3 to 160
-// lines, in files that are neither tests nor generated nor another licence's, in the order of their
-// paths.
+// Scan yields the functions of a source that are suitable for training, with their text: functions
+// of 3 to 160 lines, in files that are not tests, not generated and not under another licence,
+// sorted by path.
 func Scan(s Source) iter.Seq2[Function, string] {
 	return func(yield func(Function, string) bool) {
 		done := fmt.Errorf("enough")
-		// Files that cannot be read or parsed are no part of the corpus; that is no reason to stop.
+		// Files that cannot be read or parsed are skipped; this does not end the scan.
 		_ = filepath.WalkDir(s.Dir, func(name string, e fs.DirEntry, err error) error {
 			if err != nil {
 				return nil
@@ -72,8 +72,8 @@ func Scan(s Source) iter.Seq2[Function, string] {
 	}
 }
 
-// takesDir tells whether a directory may hold code of the module: the go command leaves some out,
-// vendored code is another module's, and a directory may have a licence of its own.
+// takesDir reports whether a directory may hold code of the module: the go command ignores some,
+// vendored code belongs to another module, and a directory may have its own licence.
 func takesDir(dir string) bool {
 	base := filepath.Base(dir)
 	if base == "testdata" || base == "vendor" || base == "cmd" && filepath.Base(filepath.Dir(dir)) == "src" ||
@@ -89,7 +89,7 @@ func takesFile(base string) bool {
 		!strings.HasPrefix(base, ".") && !strings.HasPrefix(base, "_")
 }
 
-// functions yields the fit functions of a file.
+// functions yields the suitable functions of a file.
 func functions(file string, src []byte) iter.Seq2[Function, string] {
 	return func(yield func(Function, string) bool) {
 		fset := token.NewFileSet()

@@ -22,8 +22,8 @@ import (
 // MaxTokens is the length of the longest examples.
 const MaxTokens = 1024
 
-// Writer makes training examples of functions by breaking them. What it makes depends on its fields
-// only, not on how many processors there are.
+// Writer makes training examples from functions by breaking them. The result depends only on its
+// fields, not on the number of processors.
 type Writer struct {
 	Sources   []Source
 	Functions []Function
@@ -32,20 +32,20 @@ type Writer struct {
 	Count     int // of examples
 	Shares    Shares
 
-	// Progress, if not nil, is told after each package how many of all are done and how many
-	// examples there are, one call at a time.
+	// Progress, if not nil, is called after each package with the number of packages done, that of
+	// all packages, and that of examples so far. Calls do not overlap.
 	Progress func(done, packages, examples int)
 }
 
-// perModule is how many functions of a module count at most for its share of the examples, so that
-// the largest do not crowd out the rest.
+// perModule caps the number of a module's functions that count for its share of the examples, so
+// that large modules do not crowd out the rest.
 const perModule = 3000
 
-// spare is how many more examples are tried than wanted: some functions have no mutants, some
+// spare is the ratio of examples tried to examples wanted: some functions have no mutants, and some
 // examples are too long.
 const spare = 1.3
 
-// Examples returns the examples in random order: Count of them, or as many as there are.
+// Examples returns the examples in random order: Count of them, or as many as could be made.
 func (w *Writer) Examples(ctx context.Context) ([]dataset.Example, error) {
 	jobs, err := w.plan()
 	if err != nil {
@@ -84,14 +84,14 @@ func (w *Writer) Examples(ctx context.Context) ([]dataset.Example, error) {
 	return all[:min(len(all), w.Count)], nil
 }
 
-// A job is a package and how many examples each of its functions gives.
+// A job is a package and the number of examples from each of its functions.
 type job struct {
 	dir       string
 	functions []Function
 	count     []int
 }
 
-// plan shares the examples out to the functions, those of a module alike.
+// plan distributes the examples over the functions, evenly within a module.
 func (w *Writer) plan() ([]job, error) {
 	dirs := map[string]string{}
 	for _, s := range w.Sources {
@@ -131,7 +131,7 @@ func (w *Writer) plan() ([]job, error) {
 	return jobs, nil
 }
 
-// rng is the source of randomness of one use of a function.
+// rng returns the source of randomness for one use of a function.
 func (w *Writer) rng(f Function, use int) *rand.Rand {
 	return rand.New(rand.NewPCG(w.Seed, hash(f.Module+"\x00"+f.File+"\x00"+f.Name)+uint64(f.Line)*0x9e3779b97f4a7c15+uint64(use)))
 }
@@ -167,7 +167,7 @@ func (w *Writer) one(im *importer, j job) ([]dataset.Example, error) {
 	return out, nil
 }
 
-// subject makes a function ready for examples, nil if it is not there.
+// subject prepares a function for examples. It returns nil if the function is not there.
 func (p *pkg) subject(f Function, size func(string) int) *subject {
 	in, decl := p.find(f)
 	if decl == nil {
@@ -180,7 +180,7 @@ func (p *pkg) subject(f Function, size func(string) int) *subject {
 	return &subject{
 		fn: fn, lines: strings.Split(fn.Text, "\n"), pkg: in.pkg, size: size, regions: regions(p.fset, decl), names: p.names(),
 		siblings: slices.DeleteFunc(slices.Clone(in.all), func(o repair.Function) bool { return o.Name == fn.Name }),
-		mutants: func() []mutate.Mutant { // made once, and only for what needs them
+		mutants: func() []mutate.Mutant { // computed once, and only if needed
 			if !made {
 				mutants, made = p.mutator.All(in.src, decl, p.fset), true
 			}

@@ -16,10 +16,10 @@
 //
 //	0   8  magic "luthset1"
 //	8   4  vocab: every token is less; at most 65,536
-//	12  4  CRC-32 (IEEE, as zlib.crc32) of all bytes behind the header
+//	12  4  CRC-32 (IEEE, as zlib.crc32) of all bytes after the header
 //	16  8  count of records
 //
-// and the records, one behind the other:
+// and the records, one after another:
 //
 //	0   4  n, the number of tokens, 1 to 2²⁴
 //	4   1  kind
@@ -45,7 +45,7 @@ package dataset
 
 // An Example is a text to learn from: the tokens of a prompt and its answer.
 type Example struct {
-	Kind    uint8    // what the answer does, one of the Kind constants or a number of the caller's own
+	Kind    uint8    // action of the answer: one of the Kind constants or a number defined by the caller
 	Tokens  []uint16 // the whole text
 	Weights []uint8  // of each token, in hundredths: Weights[i] is that of predicting Tokens[i] from those before it
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// random makes examples of a vocabulary of 500.
+// random makes n random examples with a vocabulary of 500.
 func random(n int) []Example {
 	r := rand.New(rand.NewPCG(1, 2))
 	var out []Example
@@ -78,7 +78,7 @@ func TestReaderStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := []Example{first}
-	for e, err := range r.All() { // goes on where Next was
+	for e, err := range r.All() { // continues after Next
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func TestReaderStreams(t *testing.T) {
 	}
 }
 
-// TestFormat holds the bytes against the format that the package's documentation tells.
+// TestFormat compares the bytes with the format in the package's documentation.
 func TestFormat(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "train.set")
 	write(t, path, []Example{{Kind: 3, Tokens: []uint16{1, 499}, Weights: []uint8{0, 100}}})
@@ -189,7 +189,7 @@ func TestAbort(t *testing.T) {
 	}
 }
 
-// TestReadErrors damages a file.
+// TestReadErrors: reading a damaged file fails.
 func TestReadErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "train.set")
 	write(t, path, random(3))
@@ -218,7 +218,7 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// FuzzParse: any bytes are an error or a Set that can be written and read again.
+// FuzzParse: any bytes lead to an error or to a Set that can be written and read again.
 func FuzzParse(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "train.set")
 	write(f, path, random(3))

@@ -7,23 +7,23 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 )
 
-// What the tokens of an answer count in the loss, in hundredths.
+// The weights of an answer's tokens in the loss, in hundredths.
 const (
 	Decision uint8 = 100 // which tool, which number, every token of a text and those that end it
-	Obvious  uint8 = 20  // free to choose, but there is nothing to learn about it: that an answer starts with a call and ends behind it, that a number ends
+	Obvious  uint8 = 20  // a free choice with nothing to learn: that an answer starts with a call and ends after it, that a number ends
 	Forced   uint8 = 5   // the only token that the grammar of tool calls permits
 )
 
-// A Piece is a stretch of text whose tokens count alike. Pieces are tokenized apart, so that no
-// token spans two of them.
+// A Piece is a stretch of text whose tokens have the same weight. Pieces are tokenized separately,
+// so that no token spans two of them.
 type Piece struct {
 	Text    string
 	Special bool  // control tokens written in Text become those tokens; else they are ordinary text
 	Weight  uint8 // of each token, in hundredths
 }
 
-// EncodePieces makes an example of pieces. It fails if there are no tokens, or if the vocabulary is
-// too large.
+// EncodePieces makes an example from pieces. It fails if there are no tokens, or if the vocabulary
+// is too large.
 func EncodePieces(tok *tokenizer.Tokenizer, kind uint8, pieces ...Piece) (Example, error) {
 	if tok.Size() > maxVocab {
 		return Example{}, fmt.Errorf("dataset: encode: the vocabulary has %d tokens, more than %d", tok.Size(), maxVocab)
@@ -51,15 +51,15 @@ const (
 	answer    = "\n<|im_start|>assistant\n"
 )
 
-// Encode makes an example of a prompt and its answer:
+// Encode makes an example from a prompt and its answer:
 //
 //	<|im_start|>user\n … <|im_end|>\n<|im_start|>assistant\n
 //	<tool_call>\n<function=edit_line>\n … </function>\n</tool_call><|im_end|>
 //
-// The control tokens of the frame become those tokens; control tokens written in what is between,
-// in code or in the output of tests, stay text. Decisions of the answer count 100, what the grammar
-// of tool calls forces counts Forced, and the prompt's tokens promptWeight. The tool's name makes
-// the example's kind.
+// The control tokens of the frame become those tokens; control tokens that occur in the content, in
+// code or in the output of tests, stay text. Decisions in the answer have weight 100, text that the
+// grammar of tool calls forces has Forced, and the prompt's tokens have promptWeight. The tool's
+// name determines the example's kind.
 func Encode(tok *tokenizer.Tokenizer, prompt, reply string, promptWeight uint8) (Example, error) {
 	content, ok := strings.CutPrefix(prompt, userStart+userName)
 	if ok {
@@ -91,7 +91,7 @@ const (
 	callEnd    = "</function>\n</tool_call>"
 )
 
-// replyPieces cuts an answer into what is decided and what is forced.
+// replyPieces splits an answer into what is decided and what is forced.
 func replyPieces(reply string) (uint8, []Piece, error) {
 	body, ok := strings.CutSuffix(reply, turnEnd)
 	if !ok {

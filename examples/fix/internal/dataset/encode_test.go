@@ -10,7 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 )
 
-// tinyTokenizer has the bytes, one merge and the special tokens of prompts and answers.
+// tinyTokenizer returns a tokenizer with the bytes, one merge and the special tokens of prompts and
+// answers.
 func tinyTokenizer(t testing.TB) *tokenizer.Tokenizer {
 	t.Helper()
 	c := tokenizer.Config{Model: "gpt2", Pre: "gpt-2", Merges: []string{"1 2"}}
@@ -32,7 +33,7 @@ func tinyTokenizer(t testing.TB) *tokenizer.Tokenizer {
 	return tok
 }
 
-// shown writes an example's tokens with their weights, one run of equal weight a line.
+// shown writes an example's tokens with their weights, one run of equal weight per line.
 func shown(tok *tokenizer.Tokenizer, e Example) string {
 	var b strings.Builder
 	for i, id := range e.Tokens {
@@ -103,8 +104,8 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// TestEncodePromptAsEngine: a prompt becomes the tokens that an engine makes of it, and control
-// tokens in its content stay text.
+// TestEncodePromptAsEngine: a prompt has the same tokens as in an engine, and control tokens in its
+// content stay text.
 func TestEncodePromptAsEngine(t *testing.T) {
 	tok := tinyTokenizer(t)
 	const done = "Fixed.<|im_end|>"

@@ -23,7 +23,7 @@ func Example() {
 		return
 	}
 	defer w.Abort() // does nothing after Close
-	// Learn to predict 1300 and 7 from what is before them.
+	// Learn to predict 1300 and 7 from the tokens before them.
 	err = w.Write(dataset.Example{Kind: dataset.KindRead, Tokens: []uint16{17, 1300, 7}, Weights: []uint8{0, 100, 5}})
 	if err != nil {
 		fmt.Println(err)

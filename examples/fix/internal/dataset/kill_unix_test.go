@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killFile and killAt tell the test's own program, run again, what to write and at which byte to
-// die.
+// killFile and killAt are environment variables for the test's own program when it is run again:
+// what to write, and at which byte to die.
 const (
 	killFile = "DATASET_TEST_KILL_FILE"
 	killAt   = "DATASET_TEST_KILL_AT"
@@ -53,7 +53,8 @@ func writeNew(path string, n int) error {
 	return w.Close()
 }
 
-// mortal writes left bytes; then the kernel kills the process, which has no chance to clean up.
+// mortal is a writer that accepts left bytes. Then the kernel kills the process, which has no
+// chance to clean up.
 type mortal struct {
 	w    io.Writer
 	left int
@@ -73,7 +74,7 @@ func (m *mortal) Write(b []byte) (int, error) {
 	select {}
 }
 
-// TestKill ends a process at many bytes of a file it is writing: under the file's name is the old
+// TestKill kills a process at many bytes of a file that it is writing: the file is always the old
 // one or the new one.
 func TestKill(t *testing.T) {
 	full := filepath.Join(t.TempDir(), "full")

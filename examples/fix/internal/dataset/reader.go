@@ -20,10 +20,10 @@ type Reader struct {
 	name string
 	in   *bufio.Reader
 	file io.Closer
-	left int64 // bytes of the file behind what was read
+	left int64 // bytes of the file not read yet
 	crc  uint32
 	want uint32
-	read int // examples
+	read int // number of examples read
 	buf  []byte
 }
 
@@ -66,9 +66,9 @@ func newReader(name string, in io.Reader, size int64) (*Reader, error) {
 	return r, nil
 }
 
-// Next reads the next example, io.EOF behind the last one. What it returns is the caller's. Behind
-// the last example the file's checksum is compared, so a file that was read without an error up to
-// io.EOF is whole.
+// Next reads the next example. It returns io.EOF after the last one. The caller owns the example.
+// At the end the file's checksum is compared, so a file that was read without an error up to io.EOF
+// is intact.
 func (r *Reader) Next() (Example, error) {
 	if r.read == r.Count {
 		return Example{}, r.end()
@@ -81,7 +81,7 @@ func (r *Reader) Next() (Example, error) {
 	return e, nil
 }
 
-// end is io.EOF if the file ends as it should.
+// end returns io.EOF if the file ends as it should.
 func (r *Reader) end() error {
 	if r.left != 0 {
 		return fmt.Errorf("dataset: read %s: %d bytes behind the last example", r.name, r.left)
@@ -115,8 +115,8 @@ func (r *Reader) record() (Example, error) {
 	return e, nil
 }
 
-// take reads n bytes, which stay valid until the next take. It allocates no more than the file can
-// fill.
+// take reads n bytes, which stay valid until the next take. It never allocates more than the size
+// of the file.
 func (r *Reader) take(n int) ([]byte, error) {
 	if int64(n) > r.left {
 		return nil, fmt.Errorf("%d bytes wanted, %d left: the file is cut short", n, r.left)
@@ -133,7 +133,7 @@ func (r *Reader) take(n int) ([]byte, error) {
 	return b, nil
 }
 
-// All yields the examples that Next has not returned yet. After an error it ends.
+// All yields the examples that Next has not returned yet. It ends after an error.
 func (r *Reader) All() iter.Seq2[Example, error] {
 	return func(yield func(Example, error) bool) {
 		for {
@@ -163,8 +163,8 @@ func Load(path string) (*Set, error) {
 	return s, errors.Join(err, r.Close())
 }
 
-// Parse reads a file that is in memory. Whatever data holds, the result is a Set whose tokens are
-// all less than its Vocab, or an error.
+// Parse reads a file in memory. For any data, it returns a Set whose tokens are all less than its
+// Vocab, or an error.
 func Parse(data []byte) (*Set, error) {
 	r, err := newReader("data", bytes.NewReader(data), int64(len(data)))
 	if err != nil {

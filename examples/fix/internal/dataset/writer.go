@@ -15,8 +15,8 @@ import (
 
 // A Writer writes examples to a file, which appears under its name only when it is complete:
 // whoever opens it, at any time and after any crash, finds the old file or the new one. A crash can
-// leave a file named .<name>.<digits>.tmp beside it, which may be deleted. A Writer is not safe for
-// concurrent use.
+// leave a file named .<name>.<digits>.tmp next to it, which may be deleted. A Writer is not safe
+// for concurrent use.
 type Writer struct {
 	path  string
 	vocab int
@@ -30,13 +30,13 @@ type Writer struct {
 	closed error // what Close returned
 }
 
-// Create makes a Writer for a file of tokens less than vocab. The caller ends with Close, which
-// publishes the file, or Abort, which leaves none.
+// Create returns a Writer for a file of tokens less than vocab. The caller must end with Close,
+// which publishes the file, or Abort, which leaves none.
 func Create(path string, vocab int) (*Writer, error) {
 	return create(path, vocab, func(f io.Writer) io.Writer { return f })
 }
 
-// create is Create with something between the bytes and the file, by which a test can end the
+// create is Create with a writer between the bytes and the file, with which a test can kill the
 // process at any byte.
 func create(path string, vocab int, between func(io.Writer) io.Writer) (*Writer, error) {
 	if vocab < 1 || vocab > maxVocab {
@@ -61,7 +61,8 @@ func create(path string, vocab int, between func(io.Writer) io.Writer) (*Writer,
 // Count is the number of examples written so far.
 func (w *Writer) Count() int { return int(w.count) }
 
-// Write adds an example. A mistake in the example is an error and adds nothing; the Writer goes on.
+// Write adds an example. If the example is invalid, it returns an error and adds nothing; the
+// Writer remains usable.
 func (w *Writer) Write(e Example) error {
 	if w.err != nil {
 		return w.err
@@ -85,7 +86,7 @@ func (w *Writer) Write(e Example) error {
 	return nil
 }
 
-// check finds what the format cannot hold.
+// check returns an error if the format cannot hold the example.
 func check(e Example, vocab int) error {
 	if len(e.Tokens) == 0 || len(e.Tokens) > maxTokens {
 		return fmt.Errorf("%d tokens; there must be 1 to %d", len(e.Tokens), maxTokens)
@@ -101,8 +102,8 @@ func check(e Example, vocab int) error {
 	return nil
 }
 
-// Close completes the file and puts it in place of any that is there. After an error of Write it
-// leaves none.
+// Close completes the file and replaces any file of that name. If Write failed before, it leaves no
+// file.
 func (w *Writer) Close() error {
 	if w.tmp == nil {
 		return w.closed
@@ -119,7 +120,7 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// shut is the error of using a Writer that has ended.
+// shut returns the error of using a Writer after its end.
 func (w *Writer) shut() error { return fmt.Errorf("dataset: write %s: the writer is closed", w.path) }
 
 func (w *Writer) finish() error {
@@ -152,7 +153,7 @@ func (w *Writer) Abort() {
 	if w.tmp == nil {
 		return
 	}
-	// The file is dropped: that closing or removing it fails changes nothing for the caller.
+	// The file is dropped: a failure to close or remove it makes no difference to the caller.
 	_ = w.tmp.Close()
 	_ = os.Remove(w.tmp.Name())
 	w.tmp = nil

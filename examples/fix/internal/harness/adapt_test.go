@@ -10,7 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// TestAdapt: another model goes on when some edits did not help, once, and not before.
+// TestAdapt: another model takes over after some edits that did not help, once, and not before.
 func TestAdapt(t *testing.T) {
 	const right = "if i == 0 || x > m {"
 	wrong := []string{"if i == 1 || x < m {", "if i == 2 || x < m {", "if i == 3 || x < m {", "if i == 4 || x < m {"}
@@ -24,10 +24,10 @@ func TestAdapt(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name        string
-		first, then []string // decisions; then nil: it is not to be asked, or has nothing to offer
+		first, then []string // decisions of each model; then is nil if it must not be asked, or has nothing to offer
 		asked       int
 		fixed       bool
-		left        int // decisions of the first that were not made
+		left        int // decisions that the first model did not get to make
 	}{
 		{"mended before", append(begin, append(edits(wrong[0], right), "Fixed.")...), nil, 0, true, 0},
 		{"mended after", append(begin, edits(wrong...)...), append(edits(right), "Fixed."), 1, true, 4},
@@ -68,8 +68,7 @@ func (e *exhausted) Stream(ctx context.Context, req *agent.Request) iter.Seq2[ag
 	return e.script.Stream(ctx, req)
 }
 
-// TestAdaptWhereNoIdeaIsLeft: another model goes on, too, where the first has nothing to try any
-// more.
+// TestAdaptWhereNoIdeaIsLeft: another model also takes over if the first has nothing left to try.
 func TestAdaptWhereNoIdeaIsLeft(t *testing.T) {
 	const right = "if i == 0 || x > m {"
 	for _, then := range []*script{nil, {decisions: []string{editLine(4, right), "run_tests {}", "Fixed."}}} {

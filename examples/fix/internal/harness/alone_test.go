@@ -59,8 +59,8 @@ func TestHalf(t *testing.T) {
 }
 `
 
-// TestFailingTestsRunAlone: what a module's failing tests and subtests have in common is marked,
-// and where one of them panics, what those behind it tell.
+// TestFailingTestsRunAlone: the lines that a module's failing tests and subtests share are marked.
+// If one of them panics, the tests after it still count.
 func TestFailingTestsRunAlone(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, panics, marks string }{

@@ -13,34 +13,34 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// decoder asks a model for its next decision, leaving out the calls that were made before. While
-// the tests fail the answer must be a call.
+// decoder asks a model for its next decision, excluding the calls that were made before. While the
+// tests fail the answer must be a call.
 //
-// Where the model may either edit or read on, the tool is decided first, then the call by a beam
-// search over whole answers. Searching both at once would favour reading: an edit shares its tool's
-// probability with many others, a number with few. What edits were tried is taken off the tool's
-// probability, so that the model reads on once it believes less in all that is left of a function
-// than in the others.
+// If the model may either edit or read on, the tool is decided first, then the call by a beam
+// search over whole answers. A joint search would favour reading: an edit shares its tool's
+// probability with many others, a function number with only a few. The probability of edits that
+// were already tried is subtracted from that of the edit tool. So the model reads on once it
+// believes less in the remaining edits of a function than in the other functions.
 type decoder struct {
 	model   agent.Model
-	former  agent.Model // that model took the place of, nil if there was none: its list of edits goes on beside the new one
+	former  agent.Model // the model that the current one replaced, nil if none: its list of edits is used together with the new one's
 	beam    int
 	made    func() []call
 	done    func() bool
 	reading func() int                            // number of the function read last, 0 for none
 	unread  func() bool                           // there are functions left to read
-	parts   func() []string                       // of the function read last, where it is too long to be read at once
-	words   func(context.Context) *repair.Words   // of its package, nil where they are not known
-	adapt   func(ctx context.Context) agent.Model // returns a model to go on with, nil for the same; nil once that is settled
-	due     func() bool                           // it is time for adapt
+	parts   func() []string                       // of the function read last, if it is too long to be read at once
+	words   func(context.Context) *repair.Words   // of its package, nil if they are not known
+	adapt   func(ctx context.Context) agent.Model // returns a model to continue with, nil for the same; nil after it was called
+	due     func() bool                           // reports whether it is time for adapt
 
-	tells bool            // the model told the probability of a token
-	spent map[int]float64 // by function, the probability among its edits of those that were made
+	tells bool            // the model reported the probability of a token
+	spent map[int]float64 // by function, the total probability of its edits that were made
 	edits map[int]*edits  // by function
 }
 
-// Searcher is a model that lists its answers from the likeliest on, as *moe.Model does. One that
-// wraps a model without a list says so by [errors.ErrUnsupported].
+// Searcher is a model that lists its answers from the likeliest on, as *moe.Model does. A wrapper
+// around a model without such a list returns [errors.ErrUnsupported].
 type Searcher interface {
 	Search(ctx context.Context, req *agent.Request) (*moe.Search, error)
 }
@@ -55,12 +55,12 @@ func newDecoder(cfg Config, r *repairer) *decoder {
 	return d
 }
 
-// adaptAfter is how many edits are tested before another model is asked for: three of four repairs
-// need no more.
+// adaptAfter is the number of edits that are tested before another model is asked for: three of
+// four repairs need no more.
 const adaptAfter = 3
 
-// change goes on with another model, if there is one. What the one before believed of the edits
-// that were tried is forgotten.
+// change switches to another model, if there is one. The previous model's probabilities of the
+// edits that were tried are discarded.
 func (d *decoder) change(ctx context.Context) bool {
 	adapt := d.adapt
 	if d.adapt = nil; adapt == nil {
@@ -100,7 +100,7 @@ func (d *decoder) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agen
 	return orElse(orElse(d.named(ctx, &r, first, at), d.named(ctx, &r, other, at)), d.anew(ctx, req))
 }
 
-// anew asks another model where this one has no further idea.
+// anew switches to another model if this one has no further idea.
 func (d *decoder) anew(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
 	return func(yield func(agent.Chunk, error) bool) {
 		if !d.change(ctx) {
@@ -127,8 +127,8 @@ func (d *decoder) named(ctx context.Context, req *agent.Request, tool string, at
 	})
 }
 
-// orElse streams an answer, or another where no call of the first is left to make: every function
-// was read, or every edit that comes to mind was tried.
+// orElse streams an answer, or the other one if the first has no call left to make: every function
+// was read, or every edit that the model suggests was tried.
 func orElse(first, other iter.Seq2[agent.Chunk, error]) iter.Seq2[agent.Chunk, error] {
 	return func(yield func(agent.Chunk, error) bool) {
 		begun := false
@@ -144,7 +144,7 @@ func orElse(first, other iter.Seq2[agent.Chunk, error]) iter.Seq2[agent.Chunk, e
 	}
 }
 
-// search streams the likeliest call that was not made.
+// search streams the likeliest call that was not made yet.
 func (d *decoder) search(ctx context.Context, r *agent.Request) iter.Seq2[agent.Chunk, error] {
 	r.Extra["beam"], _ = json.Marshal(d.beam)
 	if calls := d.made(); len(calls) > 0 {
@@ -153,7 +153,8 @@ func (d *decoder) search(ctx context.Context, r *agent.Request) iter.Seq2[agent.
 	return d.model.Stream(ctx, r)
 }
 
-// traced streams a search and hands the probability of its answer to keep, for models that tell it.
+// traced streams a search and passes the probability of its answer to keep, for models that report
+// it.
 func (d *decoder) traced(ctx context.Context, r *agent.Request, keep func(p float64)) iter.Seq2[agent.Chunk, error] {
 	return func(yield func(agent.Chunk, error) bool) {
 		sum, outer := 0.0, agent.ContextTokenTrace(ctx)
@@ -175,7 +176,7 @@ func (d *decoder) traced(ctx context.Context, r *agent.Request, keep func(p floa
 	}
 }
 
-// edited keeps the probability of an edit of function number at.
+// edited records the probability of an edit of function number at.
 func (d *decoder) edited(at int, p float64) {
 	if d.spent == nil {
 		d.spent = map[int]float64{}
@@ -183,8 +184,8 @@ func (d *decoder) edited(at int, p float64) {
 	d.spent[at] += p
 }
 
-// tool decides between editing function number at and reading another, "" where there is no such
-// choice or the model does not tell its probabilities.
+// tool decides between editing function number at and reading another. It returns "" if there is no
+// such choice or the model does not report its probabilities.
 func (d *decoder) tool(ctx context.Context, req *agent.Request, at int) string {
 	var edit, read bool
 	for _, t := range req.Tools {
@@ -201,7 +202,7 @@ func (d *decoder) tool(ctx context.Context, req *agent.Request, at int) string {
 		return ""
 	}
 	weight := map[string]float64{}
-	const enough = 8 // tokens, to be past the tool's name
+	const enough = 8 // tokens, enough to include the tool's name
 	r := *req
 	r.MaxOutput = enough
 	trace := &agent.TokenTrace{Top: 4, Token: func(t agent.Token) {
@@ -214,7 +215,7 @@ func (d *decoder) tool(ctx context.Context, req *agent.Request, at int) string {
 	}}
 	for _, err := range d.model.Stream(agent.WithTokenTrace(ctx, trace), &r) {
 		if err != nil || len(weight) > 0 {
-			break // an error shows again in the search
+			break // the error occurs again in the search
 		}
 	}
 	switch {

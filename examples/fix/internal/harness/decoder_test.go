@@ -12,7 +12,7 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// reader is a model that would always rather read on, and has no other function to read once it
+// reader is a model that always prefers reading on, but has no other function to read once it has
 // read the only one.
 type reader struct{ script }
 
@@ -33,8 +33,8 @@ func (r *reader) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent
 	}
 }
 
-// TestEditsWhenAllIsRead: a model that believes more in functions it has not read edits all the
-// same when there is none.
+// TestEditsWhenAllIsRead: a model that prefers functions it has not read still edits when there are
+// none.
 func TestEditsWhenAllIsRead(t *testing.T) {
 	right := "if i == 0 || x > m {"
 	model := &reader{script{decisions: []string{"run_tests {}", "read_function {\"number\":1}", editLine(4, right), "run_tests {}", "Fixed."}}}

@@ -14,35 +14,35 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// edits is the edits of a function, the likeliest first: of one model as it lists them, of two as
-// they hold them likely together.
+// edits lists the edits of a function, the likeliest first: of one model in its own order, of two
+// models by their joint probability.
 //
 // Two opinions are joined by the product of their probabilities (a logarithmic pool: Genest and
-// Zidek, Combining Probability Distributions, Statistical Science 1 (1986)), so that what one of
-// them holds impossible comes behind what neither does.
+// Zidek, Combining Probability Distributions, Statistical Science 1 (1986)), so that an edit which
+// one of them considers impossible comes after those which neither does.
 type edits struct {
 	opinions []*opinion
 	answers  map[string]*moe.Answer // by the arguments of the call
 	told     map[string]bool
 }
 
-// opinion is what one model holds of the edits that it was asked for.
+// opinion holds one model's edits drawn so far, with their probabilities.
 type opinion struct {
-	draw   func(ctx context.Context) (*moe.Answer, float64, error) // the next edit and its probability, io.EOF behind the last
+	draw   func(ctx context.Context) (*moe.Answer, float64, error) // the next edit and its probability, io.EOF after the last
 	chance map[string]float64                                      // by the arguments of the call
 	least  float64                                                 // probability of what was drawn last
 	ended  bool
 }
 
 const (
-	// ahead is how far two opinions are asked beyond what is told.
+	// ahead is the number of edits that two opinions are asked for beyond those returned.
 	ahead = 20
-	// unheard is the part of the least probability that was drawn which an edit is taken to have
-	// that was not.
+	// unheard scales the least probability drawn so far. The product is the assumed probability of
+	// an edit that an opinion has not returned yet.
 	unheard = 0.5
 )
 
-// next returns the next edit and its probability, io.EOF behind the last.
+// next returns the next edit and its probability, or io.EOF after the last.
 func (e *edits) next(ctx context.Context) (*moe.Answer, float64, error) {
 	want := len(e.told) + 1
 	if len(e.opinions) > 1 {
@@ -69,7 +69,7 @@ func (e *edits) next(ctx context.Context) (*moe.Answer, float64, error) {
 	return e.answers[best], e.mean(best), nil
 }
 
-// hear draws from an opinion until it holds as many edits as are wanted.
+// hear draws from an opinion until it holds as many edits as wanted.
 func (e *edits) hear(ctx context.Context, o *opinion, want int) error {
 	for !o.ended && len(o.chance) < want {
 		a, chance, err := o.draw(ctx)
@@ -91,8 +91,8 @@ func (e *edits) hear(ctx context.Context, o *opinion, want int) error {
 	return nil
 }
 
-// joint is what all opinions together hold of an edit: the logarithm of a product, which has no
-// scale.
+// joint returns the joint score of an edit under all opinions: the logarithm of a product, without
+// a scale.
 func (e *edits) joint(args string) float64 {
 	sum := 0.0
 	for _, o := range e.opinions {
@@ -101,7 +101,7 @@ func (e *edits) joint(args string) float64 {
 	return sum
 }
 
-// mean is the mean probability of an edit.
+// mean returns the mean probability of an edit.
 func (e *edits) mean(args string) float64 {
 	sum := 0.0
 	for _, o := range e.opinions {
@@ -110,7 +110,7 @@ func (e *edits) mean(args string) float64 {
 	return sum / float64(len(e.opinions))
 }
 
-// arguments are those of the answer's calls, which tell it from others.
+// arguments returns the arguments of the answer's calls, which distinguish it from others.
 func arguments(a *moe.Answer) string {
 	var b strings.Builder
 	for _, c := range a.Chunks {
@@ -122,9 +122,8 @@ func arguments(a *moe.Answer) string {
 }
 
 // list returns the list of edits of function number at. What a model reads before an edit of a
-// function is the same whenever it edits it, since edits that did not help leave no trace: one list
-// serves all of them, and its tenth edit that compiles is reached also where a hundred before it do
-// not.
+// function is the same each time, since edits that did not help leave no trace. So one list serves
+// all of them, and its tenth edit that compiles is reached even if a hundred before it do not.
 func (d *decoder) list(ctx context.Context, req *agent.Request, at int) (*edits, error) {
 	e := d.edits[at]
 	if e == nil {
@@ -167,7 +166,7 @@ func (d *decoder) next(ctx context.Context, req *agent.Request, at int, e *edits
 	}
 }
 
-// tell streams an answer of probability p, whose calls get ids of this conversation.
+// tell streams an answer with probability p, whose calls get ids of this conversation.
 func (d *decoder) tell(ctx context.Context, req *agent.Request, at int, a *moe.Answer, p float64, yield func(agent.Chunk, error) bool) {
 	if outer := agent.ContextTokenTrace(ctx); outer != nil && outer.Token != nil {
 		for _, t := range a.Tokens {

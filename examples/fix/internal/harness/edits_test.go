@@ -14,7 +14,7 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// drawn is one edit that an opinion holds, a letter, or why it cannot be told.
+// drawn is one edit in an opinion, as a letter, or the error of drawing it.
 type drawn struct {
 	args   string
 	chance float64
@@ -88,8 +88,8 @@ func TestEditsOfTwoOpinions(t *testing.T) {
 	}
 }
 
-// A second opinion that comes late, when the module has been learnt, does not tell again what was
-// tested.
+// TestEditsAreNotToldAgain: a second opinion that joins late, when the module has been learned,
+// does not repeat what was tested.
 func TestEditsAreNotToldAgain(t *testing.T) {
 	e := editsOf(opinionOf(drawn{args: "a", chance: 0.6}, drawn{args: "b", chance: 0.3}, drawn{args: "c", chance: 0.1}))
 	if a, _, err := e.next(context.Background()); err != nil || arguments(a) != "a" {
@@ -101,7 +101,8 @@ func TestEditsAreNotToldAgain(t *testing.T) {
 	}
 }
 
-// An interrupt loses nothing: what was drawn before it is there when the list is asked again.
+// TestEditsAfterAnError: an interrupt loses nothing: the edits drawn before it are still there when
+// the list is asked again.
 func TestEditsAfterAnError(t *testing.T) {
 	stop := errors.New("stopped")
 	e := editsOf(opinionOf(drawn{args: "a", chance: 0.5}, drawn{err: stop}, drawn{args: "b", chance: 0.3}), opinionOf(drawn{args: "b", chance: 0.9}))

@@ -19,7 +19,7 @@ import (
 )
 
 // Find implements [Case]: it runs all tests once, chooses the package to repair, and runs its
-// failing and its passing tests apart for their coverage. Later calls return what the first found.
+// failing and its passing tests separately for their coverage. Later calls return the first result.
 func (m *Module) Find(ctx context.Context) (*Finding, error) {
 	if m.finding != nil {
 		return m.finding, nil
@@ -43,7 +43,7 @@ func (m *Module) Find(ctx context.Context) (*Finding, error) {
 	}
 	m.Generated = generated
 	if len(fns) > 0 {
-		m.checker(fns[0].File) // it takes a second; by the first edit it is ready
+		m.checker(fns[0].File) // this takes a second; it is ready by the first edit
 	}
 	e, err := m.evidence(ctx, p, target)
 	if err != nil {
@@ -67,7 +67,7 @@ func (m *Module) Find(ctx context.Context) (*Finding, error) {
 	return f, nil
 }
 
-// fillNames completes candidates, each from its own package.
+// fillNames adds the names to candidates, each from its own package.
 func (m *Module) fillNames(f *Finding) error {
 	known := map[string]*repair.Names{}
 	for i := range f.Ranked[:min(len(f.Ranked), repair.MaxCandidates)] {
@@ -104,7 +104,7 @@ func (m *Module) filesIn(dir string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// readList asks go list about the packages.
+// readList runs go list on the packages.
 func (m *Module) readList(ctx context.Context) error {
 	exit, err := m.goCommand(ctx, 2*time.Minute, "list", "-e", "-test", "-deps", "-json=ImportPath,Dir,ForTest,Standard,GoFiles,TestGoFiles,XTestGoFiles,Deps,Module,Error", m.below)
 	if err != nil {
@@ -130,7 +130,7 @@ func (m *Module) readList(ctx context.Context) error {
 			m.list[p.ImportPath] = p
 		}
 	}
-	for _, b := range binaries { // what tests import counts too: some have a directory of their own
+	for _, b := range binaries { // imports of tests count too: some tests have a separate directory
 		if p := m.list[strings.TrimSuffix(b.ImportPath, ".test")]; p != nil {
 			p.Deps = m.within(b.Deps, p.ImportPath)
 		}
@@ -145,11 +145,11 @@ func (m *Module) readList(ctx context.Context) error {
 	return nil
 }
 
-// within returns which packages of a list are in the module, and are not the one at path.
+// within returns the packages of a list that are in the module, except the one at path.
 func (m *Module) within(deps []string, path string) []string {
 	var own []string
 	for _, d := range deps {
-		d, _, _ = strings.Cut(d, " ") // "p [q.test]" is p as q's tests see it
+		d, _, _ = strings.Cut(d, " ") // "p [q.test]" is p compiled for q's tests
 		if d != path && m.list[d] != nil && !slices.Contains(own, d) {
 			own = append(own, d)
 		}
@@ -157,8 +157,8 @@ func (m *Module) within(deps []string, path string) []string {
 	return own
 }
 
-// choose picks the package to repair: of those with failing tests the one that the others build
-// upon.
+// choose picks the package to repair: of those with failing tests, the one that the others depend
+// on.
 func (m *Module) choose(runs map[string]*packageRun) (*packageRun, error) {
 	var failing, unbuilt, silent, hung []*packageRun
 	tests := 0
@@ -203,7 +203,7 @@ func (m *Module) choose(runs map[string]*packageRun) (*packageRun, error) {
 	return failing[0], nil
 }
 
-// depth counts the other failing packages that a package imports, at any depth.
+// depth counts the other failing packages that a package imports, directly or indirectly.
 func (m *Module) depth(r *packageRun, failing []*packageRun) int {
 	n := 0
 	for _, o := range failing {
@@ -223,7 +223,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// evidence runs the failing tests and the others apart.
+// evidence runs the failing tests and the others separately.
 func (m *Module) evidence(ctx context.Context, p *listed, r *packageRun) (repair.Evidence, error) {
 	e := repair.Evidence{Failed: r.failed}
 	if out := r.output(); panicked.MatchString(out) {
@@ -241,11 +241,11 @@ func (m *Module) evidence(ctx context.Context, p *listed, r *packageRun) (repair
 		return e, err
 	}
 	if !exit.Success() {
-		return e, nil // go without coverage
+		return e, nil // continue without coverage
 	}
 	defer os.Remove(bin)
 	failing, passed := r.failing, r.passed
-	if len(e.Stack) > 0 { // it took the tests behind it along
+	if len(e.Stack) > 0 { // the panic also ended the tests after it
 		runs, err := m.runTests(ctx, "-skip="+repair.SelectTests(r.failed), p.ImportPath)
 		if err != nil {
 			return e, err
@@ -267,7 +267,7 @@ func (m *Module) evidence(ctx context.Context, p *listed, r *packageRun) (repair
 	return e, err
 }
 
-// alone runs failing tests one by one for their coverage, as many as there is time for.
+// alone runs failing tests one by one for their coverage, as many as time allows.
 func (m *Module) alone(ctx context.Context, p *listed, bin string, names []string) ([]repair.Profile, error) {
 	var list []repair.Profile
 	for begin := time.Now(); len(names) > 0 && time.Since(begin) < m.limit; names = names[1:] {
@@ -275,14 +275,14 @@ func (m *Module) alone(ctx context.Context, p *listed, bin string, names []strin
 		if err != nil {
 			return nil, err
 		}
-		if profile != nil && failed { // some fail beside others alone
+		if profile != nil && failed { // some tests fail only together with others
 			list = append(list, profile)
 		}
 	}
 	return list, nil
 }
 
-// together runs tests at once for their coverage.
+// together runs tests in one run for their coverage.
 func (m *Module) together(ctx context.Context, p *listed, bin string, tests []string) ([]repair.Profile, error) {
 	if len(tests) == 0 {
 		return nil, nil
@@ -294,7 +294,8 @@ func (m *Module) together(ctx context.Context, p *listed, bin string, tests []st
 	return []repair.Profile{profile}, nil
 }
 
-// profile runs tests for their coverage, nil if they do not write it, and tells whether they fail.
+// profile runs tests and returns their coverage, or nil if they do not write it. failed reports
+// whether they fail.
 func (m *Module) profile(ctx context.Context, p *listed, bin string, tests []string) (_ repair.Profile, failed bool, err error) {
 	out := filepath.Join(m.scratch, "cover.out")
 	if err := os.RemoveAll(out); err != nil {
@@ -315,8 +316,8 @@ func (m *Module) profile(ctx context.Context, p *listed, bin string, tests []str
 	return profile, !exit.Success(), err
 }
 
-// further ranks the functions of packages that the package imports, in case its own are not to
-// blame.
+// further ranks the functions of packages that the package imports, in case the fault is in one of
+// them.
 func (m *Module) further(p *listed, e repair.Evidence) []repair.Ranked {
 	var fns []repair.Function
 	for _, d := range p.Deps {
@@ -328,7 +329,7 @@ func (m *Module) further(p *listed, e repair.Evidence) []repair.Ranked {
 	}
 	ranked := repair.Rank(fns, e)
 	if len(e.Failing) == 0 && len(e.Stack) == 0 {
-		return nil // nothing but names speaks for them
+		return nil // only their names would support them
 	}
 	return slices.DeleteFunc(ranked, func(r repair.Ranked) bool {
 		return !slices.ContainsFunc(r.Marks, func(k repair.Mark) bool { return k != repair.NotRun })

@@ -16,7 +16,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// listed is what go list tells of a package.
+// listed is a package in the output of go list.
 type listed struct {
 	ImportPath, Dir, ForTest  string
 	Standard                  bool
@@ -31,7 +31,7 @@ type listed struct {
 	DepsErrors []*struct{ Err string }
 }
 
-// rel returns a file of the package relative to the workspace, with slashes.
+// rel returns the path of a file of the package relative to the workspace, with slashes.
 func (p *listed) rel(workspace, name string) string {
 	dir, err := filepath.Rel(workspace, p.Dir)
 	if err != nil {
@@ -40,22 +40,22 @@ func (p *listed) rel(workspace, name string) string {
 	return filepath.ToSlash(filepath.Join(dir, name))
 }
 
-// packageRun is what the tests of a package did.
+// packageRun is the result of the tests of a package.
 type packageRun struct {
 	path    string
 	failed  []string // top-level tests
-	failing []string // the same and their failing subtests
+	failing []string // as failed, and their failing subtests
 	passed  []string
 	skipped []string
-	text    map[string]string // what each test printed, "" for the package
+	text    map[string]string // output of each test, "" for the package's own
 	status  string            // pass, fail or skip
-	build   string            // what the compiler said, if it said anything
+	build   string            // the compiler's output, if any
 }
 
-// ok reports whether the package is as it should be.
+// ok reports whether the package passed or was skipped.
 func (p *packageRun) ok() bool { return p.status != "fail" }
 
-// output returns what the failing tests printed, and what ended the run.
+// output returns the output of the failing tests, and of what ended the run.
 func (p *packageRun) output() string {
 	var b strings.Builder
 	for _, t := range append(slices.Clone(p.failed), "") {
@@ -73,7 +73,7 @@ var (
 
 func (p *packageRun) timedOut() bool { return timedOut.MatchString(p.output()) }
 
-// hung returns the tests that were running when time was up.
+// hung returns the tests that were running at the timeout.
 func (p *packageRun) hung() []string {
 	var names []string
 	for _, m := range hanging.FindAllStringSubmatch(p.output(), -1) {
@@ -92,7 +92,7 @@ func (m *Module) goCommand(ctx context.Context, limit time.Duration, args ...str
 	return exit, nil
 }
 
-// runTests runs go test on packages and returns what it said of each, by import path.
+// runTests runs go test on packages and returns the results by import path.
 func (m *Module) runTests(ctx context.Context, args ...string) (map[string]*packageRun, error) {
 	all := append([]string{"test", "-json", "-vet=off", "-timeout=" + m.limit.String()}, args...)
 	exit, err := m.goCommand(ctx, 5*time.Minute+10*m.limit, all...)
@@ -111,7 +111,7 @@ func (m *Module) runTests(ctx context.Context, args ...string) (map[string]*pack
 
 type testEvent struct{ Action, Package, Test, Output, ImportPath, FailedBuild string }
 
-// readEvents sorts out the events of go test -json.
+// readEvents parses the events of go test -json.
 func readEvents(out []byte) map[string]*packageRun {
 	runs := map[string]*packageRun{}
 	texts := map[*packageRun]map[string]*strings.Builder{}
@@ -177,7 +177,7 @@ func readEvents(out []byte) map[string]*packageRun {
 	return runs
 }
 
-// unfinished counts the test that was running when the tests ended early as failed.
+// unfinished marks as failed the test that was running when the tests ended early.
 func (r *packageRun) unfinished(started []string) {
 	if r.status != "fail" || r.build != "" {
 		return
@@ -196,7 +196,7 @@ var (
 	needsGo       = regexp.MustCompile(`requires go >= ([\w.]+)`)
 )
 
-// explain makes a sentence of why the go command would not begin.
+// explain returns a sentence that says why the go command could not begin.
 func (m *Module) explain(out string) error {
 	download := fmt.Sprintf("run \"go mod download\" in %s first", m.Root)
 	if x := missingModule.FindStringSubmatch(out); x != nil {
@@ -210,7 +210,7 @@ func (m *Module) explain(out string) error {
 	}
 	if x := unwritable.FindStringSubmatch(out); x != nil {
 		at, _, _ := strings.Cut(x[1], "/@v")
-		for _, r := range m.needs { // a new directory stands for all that was to go below it
+		for _, r := range m.needs { // the path may be that of a parent directory that could not be created
 			if r.Mod.Path == at || strings.HasPrefix(r.Mod.Path, at+"/") {
 				return problem("the module needs %s, which is not in the module cache, and here the tests run without a network: %s", r.Mod, download)
 			}
@@ -223,7 +223,7 @@ func (m *Module) explain(out string) error {
 	return problem("the go command cannot run the tests: %s", firstLines(out, 3))
 }
 
-// firstLines returns the first lines of an output that say something.
+// firstLines returns the first meaningful lines of an output.
 func firstLines(out string, n int) string {
 	var lines []string
 	for l := range strings.Lines(out) {

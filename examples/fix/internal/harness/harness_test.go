@@ -26,9 +26,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// script is a model that makes prepared decisions and notes what it was asked.
+// script is a model that makes prepared decisions and records its requests.
 type script struct {
-	decisions []string // answers of package repair
+	decisions []string // answers in the form of package repair
 	next      int
 	requests  []*agent.Request
 }
@@ -126,8 +126,8 @@ func TestOne(t *testing.T) {
 `
 )
 
-// TestRepair goes through all that can happen on the way to a repair, in a module with Windows line
-// endings.
+// TestRepair goes through everything that can happen on the way to a repair, in a module with
+// Windows line endings.
 func TestRepair(t *testing.T) {
 	t.Parallel()
 	crlf := func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
@@ -142,10 +142,10 @@ func TestRepair(t *testing.T) {
 	model := &script{decisions: []string{
 		"read_function {\"number\":1}", // too early
 		"run_tests {}",
-		"read_function {\"number\":9}", // breaks the schema
+		"read_function {\"number\":9}", // violates the schema
 		"read_function {\"number\":1}",
-		editLine(4, "if i == 0 || x < m {"),  // as it is
-		editLine(4, "if i == 0 || x < m"),    // no Go
+		editLine(4, "if i == 0 || x < m {"),  // unchanged
+		editLine(4, "if i == 0 || x < m"),    // not valid Go
 		editLine(4, "if i == 0 || x < n {"),  // does not compile
 		editLine(4, "if i == 0 || x <= m {"), // does not help
 		"run_tests {}",
@@ -199,8 +199,8 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// TestGiveUp: the run ends when the edits are used up, and a file that changed meanwhile is left
-// alone.
+// TestGiveUp: the run ends when the edits are used up, and a file that changed in the meantime is
+// left alone.
 func TestGiveUp(t *testing.T) {
 	t.Parallel()
 	dir := write(t, map[string]string{"go.mod": "module example.com/max\n\ngo 1.21\n", "max.go": maxGo, "max_test.go": maxTest})

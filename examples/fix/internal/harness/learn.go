@@ -11,22 +11,23 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// Learner makes models that know the module that is repaired: the one it has, after some seconds of
-// mending faults that it makes up in the module's own functions (see package adapt). It is safe for
+// Learner makes models adapted to the module under repair: the base model, after some seconds of
+// training on faults made up in the module's own functions (see package adapt). It is safe for
 // concurrent use.
 type Learner struct {
 	Weights []byte     // GGUF file of the model
-	Config  moe.Config // how the models that come of it are loaded
+	Config  moe.Config // how the resulting models are loaded
 
 	Tokens  int64         // to learn from; 0 means 250,000
-	Limit   time.Duration // most time it takes; 0 means no limit
+	Limit   time.Duration // time limit; 0 means none
 	Workers int           // goroutines that compute; 0 means one for each processor
 }
 
-// Learn returns a model that knows the module with this path and root directory, best of all the
-// package in directory dir of it, and what was learnt. Functions that may hold the fault are left
-// out: without tells of each, by file from the root and name. progress, if not nil, is told what
-// part is done. An error that wraps [adapt.ErrTooLittle] says that there is not enough code.
+// Learn returns a model adapted to the module with this path and root directory, and a summary of
+// the training. The package in directory dir has priority. Functions that may hold the fault are
+// left out: without reports this for each, by file relative to the root and name. progress, if not
+// nil, is called with the share that is done. An error that wraps [adapt.ErrTooLittle] means that
+// there is not enough code.
 func (l *Learner) Learn(ctx context.Context, module, root, dir string, without func(file, name string) bool, progress func(done float64)) (*moe.Model, *adapt.Learnt, error) {
 	learnt, err := adapt.Learn(ctx, adapt.Config{
 		Model: l.Weights, Module: module, Root: root, Package: dir, Goroot: build.Default.GOROOT, Without: without,
@@ -42,8 +43,8 @@ func (l *Learner) Learn(ctx context.Context, module, root, dir string, without f
 	return m, learnt, nil
 }
 
-// Learn is [Learner.Learn] of the module under repair and the package that was chosen. What is
-// ranked may be broken: it is not learnt.
+// Learn calls [Learner.Learn] for the module under repair and the chosen package. Ranked functions
+// may be broken, so they are not learned.
 func (m *Module) Learn(ctx context.Context, l *Learner, f *Finding, progress func(done float64)) (*moe.Model, *adapt.Learnt, error) {
 	ranked := map[string]bool{}
 	for _, r := range f.Ranked {

@@ -15,31 +15,31 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// listing is the edits of a function as one model lists them, merged where it is shown the function
-// in parts. The likeliest of all comes next.
+// listing lists the edits of a function from one model, the likeliest first. If the function is
+// shown in parts, the lists for the parts are merged.
 type listing struct {
 	lists  []list
-	weight float64 // of all lists
+	weight float64 // total of all lists
 }
 
 type list struct {
 	search *moe.Search
-	weight float64     // that its probabilities have beside those of other lists
-	most   float64     // that what comes next may count, before it is asked for
-	head   *moe.Answer // that comes next, nil before it is asked for
+	weight float64     // of its probabilities relative to other lists
+	most   float64     // upper bound on the score of the next edit before it is drawn
+	head   *moe.Answer // the next edit, nil before it is drawn
 	ended  bool
 }
 
-// partWeight is the weight of what a part of a function makes likely, beside the function as far as
-// it is shown at once: most parts hold no fault, which the model does not know of when it is shown
-// nothing else. Of values from 1 to 1/8 it mended most of 96 verified faults of held-out modules in
+// partWeight is the weight of the probabilities for a part of a function, relative to the function
+// as first shown. Most parts hold no fault, which the model cannot know if it sees nothing else. Of
+// values from 1 to 1/8 this one repaired most of 96 verified faults in held-out modules, in
 // functions that are not shown whole: 46 within ten edits, 39 without parts.
 const partWeight = 0.22
 
 func (l *list) chance() float64 { return math.Exp(l.head.LogProb) * l.weight }
 
-// next returns the next edit and its probability, io.EOF behind the last. An edit that several
-// parts suggest comes once for each.
+// next returns the next edit and its probability, or io.EOF after the last. An edit that several
+// parts suggest is returned once for each.
 func (l *listing) next(ctx context.Context) (*moe.Answer, float64, error) {
 	best, err := l.best(ctx)
 	if best == nil {
@@ -50,8 +50,8 @@ func (l *listing) next(ctx context.Context) (*moe.Answer, float64, error) {
 	return a, chance / l.weight, nil
 }
 
-// best returns the list with the likeliest edit, nil if all have ended. Lists whose next edit
-// cannot be it are not asked: most parts of a long function never are.
+// best returns the list with the likeliest next edit, or nil if all have ended. Lists that cannot
+// hold it are not drawn from, which is the case for most parts of a long function.
 func (l *listing) best(ctx context.Context) (*list, error) {
 	for {
 		var best, ask *list
@@ -74,7 +74,7 @@ func (l *listing) best(ctx context.Context) (*list, error) {
 	}
 }
 
-// fill asks for the edit that comes next.
+// fill draws the next edit.
 func (l *list) fill(ctx context.Context) (err error) {
 	if l.head, err = l.search.Next(ctx); errors.Is(err, io.EOF) {
 		l.ended, err = true, nil
@@ -82,8 +82,8 @@ func (l *list) fill(ctx context.Context) (err error) {
 	return err
 }
 
-// newListing begins to list what a model would edit in a function that has these parts, in a
-// package of these words.
+// newListing begins to list a model's edits of a function with these parts, in a package with these
+// words.
 func newListing(ctx context.Context, m agent.Model, req *agent.Request, parts []string, words *repair.Words) (*listing, error) {
 	searcher, ok := m.(Searcher)
 	if !ok {
@@ -111,7 +111,7 @@ func newListing(ctx context.Context, m agent.Model, req *agent.Request, parts []
 	return l, nil
 }
 
-// showing returns a conversation in which the function that was read last is another text.
+// showing returns the conversation with the text of the function that was read last replaced.
 func showing(messages []agent.Message, text string) []agent.Message {
 	out := slices.Clone(messages)
 	for i := len(out) - 1; i >= 0; i-- {

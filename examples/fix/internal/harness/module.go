@@ -21,24 +21,24 @@ import (
 )
 
 // Module is a Go module on disk as a [Case]. Its tests run in a sandbox over a private view of the
-// module, without a network, and edits reach them as an overlay of the go command: the directory
-// itself is never written, whatever happens to the program.
+// module, without a network, and edits are applied through an overlay of the go command. So the
+// directory itself is never written, whatever happens to the program.
 type Module struct {
-	Root    string // where its go.mod is
+	Root    string // directory of its go.mod
 	Path    string // its module path
 	Package string // import path of the package under repair, once Find has chosen it
 
 	Tests     int      // that ran in the package
-	Generated []string // files of the package left alone because a generator wrote them
-	Others    []string // packages that fail beside this one
-	Runs      int      // of tests, after the first
+	Generated []string // files of the package that are not edited because they are generated
+	Others    []string // other packages that fail
+	Runs      int      // of tests, not counting the first
 
 	sb      sandbox.Sandbox
-	scratch string // edited files, the overlay, the test binary
-	below   string // packages to look at, "./..." or "./sub/..."
+	scratch string // directory for edited files, the overlay and the test binary
+	below   string // pattern of the packages to look at, "./..." or "./sub/..."
 	limit   time.Duration
 	env     []string
-	needs   []*modfile.Require // what go.mod asks for
+	needs   []*modfile.Require // requirements in go.mod
 
 	list    map[string]*listed // packages of the module by import path
 	broken  map[string]*packageRun
@@ -46,18 +46,18 @@ type Module struct {
 	finding *Finding
 
 	checkers map[string]*checkerOf // by directory
-	life     context.Context       // of the work in the background; stop ends it
+	life     context.Context       // of background work; stop ends it
 	stop     context.CancelFunc
 	mu       sync.Mutex
 }
 
-// ModuleConfig says how a module is opened.
+// ModuleConfig configures how a module is opened.
 type ModuleConfig struct {
 	Timeout time.Duration // of one test run; 0 means 30 seconds
 }
 
-// OpenModule opens the module that a directory is in, for the packages at and below that directory.
-// What is wrong with it is a [Problem].
+// OpenModule opens the module that contains a directory, for the packages at and below that
+// directory. If something is wrong with it, the error is a [Problem].
 func OpenModule(ctx context.Context, dir string, cfg ModuleConfig) (*Module, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 30 * time.Second
@@ -99,8 +99,8 @@ func OpenModule(ctx context.Context, dir string, cfg ModuleConfig) (*Module, err
 	return m, nil
 }
 
-// tagsOf returns the flag of GOFLAGS that says which files are built, "" if there is none: what
-// else it holds is about downloads or output, and set here.
+// tagsOf returns the flag in GOFLAGS that selects the files to build, or "" if there is none. The
+// other flags concern downloads or output, which are set here.
 func tagsOf(goflags string) string {
 	tags := ""
 	for _, f := range strings.Fields(goflags) {
@@ -111,7 +111,7 @@ func tagsOf(goflags string) string {
 	return tags
 }
 
-// Close ends the sandbox and removes what was kept outside of the module.
+// Close ends the sandbox and removes the files kept outside of the module.
 func (m *Module) Close() error {
 	m.stop()
 	m.mu.Lock()
@@ -122,7 +122,7 @@ func (m *Module) Close() error {
 	return errors.Join(m.sb.Close(), os.RemoveAll(m.scratch))
 }
 
-// Isolation tells how far the tests are isolated from the host.
+// Isolation returns how strongly the tests are isolated from the host.
 func (m *Module) Isolation() sandbox.Isolation { return m.sb.Isolation() }
 
 // findModule returns the root of a directory's module and the pattern of the packages at and below
@@ -155,7 +155,7 @@ func findModule(dir string) (root, below string, err error) {
 	}
 }
 
-// replaced returns the directories outside a module that its go.mod puts in place of others.
+// replaced returns the directories outside a module that its go.mod uses as replacements.
 func replaced(root string, mod *modfile.File) []string {
 	var dirs []string
 	for _, r := range mod.Replace {
@@ -175,8 +175,8 @@ func replaced(root string, mod *modfile.File) []string {
 	return dirs
 }
 
-// Source implements [Case]. The text is that of the first call: the file is compared with it before
-// it is changed.
+// Source implements [Case]. It returns the text read by the first call: the file is compared with
+// it before it is changed.
 func (m *Module) Source(file string) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -191,7 +191,7 @@ func (m *Module) Source(file string) ([]byte, error) {
 }
 
 // functions returns the functions of a package that may be edited, with files named relative to the
-// root, and the files left out because a generator wrote them.
+// root, and the generated files that are left out.
 func (m *Module) functions(p *listed) (fns []repair.Function, generated []string, err error) {
 	for _, name := range p.GoFiles {
 		file := p.rel(m.sb.Dir(), name)
@@ -213,14 +213,14 @@ func (m *Module) functions(p *listed) (fns []repair.Function, generated []string
 	return fns, generated, nil
 }
 
-// checkerOf is a type checker that is made in the background.
+// checkerOf is a type checker that is built in the background.
 type checkerOf struct {
 	ready chan struct{}
 	c     *repair.Checker
 	err   error
 }
 
-// checker returns the checker of a file's package, starting it if need be.
+// checker returns the checker of a file's package and starts building it if necessary.
 func (m *Module) checker(file string) *checkerOf {
 	dir := filepath.Join(m.Root, filepath.Dir(filepath.FromSlash(file)))
 	m.mu.Lock()
@@ -232,7 +232,7 @@ func (m *Module) checker(file string) *checkerOf {
 	m.checkers[dir] = c
 	go func() {
 		defer close(c.ready)
-		// This runs on the host, beside the sandbox: it compiles and runs nothing of the module,
+		// This runs on the host, outside the sandbox: it compiles and runs nothing of the module,
 		// and must not write go.mod.
 		env := append(os.Environ(), m.env...)
 		env = append(env, "GOFLAGS="+strings.ReplaceAll(strings.TrimPrefix(m.env[0], "GOFLAGS="), "-mod=mod", "-mod=readonly"), "CGO_ENABLED=0")
@@ -241,8 +241,8 @@ func (m *Module) checker(file string) *checkerOf {
 	return c
 }
 
-// Check implements [Case]. Where the package cannot be loaded for checks, the text is parsed and
-// the compiler finds the rest.
+// Check implements [Case]. If the package cannot be loaded for type checks, only the syntax is
+// checked and the compiler finds the rest.
 func (m *Module) Check(ctx context.Context, file string, src []byte) error {
 	c, name, err := m.checked(ctx, file)
 	if err != nil {
@@ -266,8 +266,8 @@ func (m *Module) Words(ctx context.Context, file string) *repair.Words {
 	return c.Words()
 }
 
-// checked returns the checker of a file, nil where it is not known to one, and the file's name
-// there.
+// checked returns the checker of a file and the file's name in it. The checker is nil if it does
+// not know the file.
 func (m *Module) checked(ctx context.Context, file string) (c *repair.Checker, name string, err error) {
 	of := m.checker(file)
 	select {
@@ -276,7 +276,7 @@ func (m *Module) checked(ctx context.Context, file string) (c *repair.Checker, n
 		return nil, "", ctx.Err()
 	}
 	name = filepath.Join(m.Root, filepath.FromSlash(file))
-	if of.err != nil || !slices.Contains(of.c.Files(), name) { // checks go without cgo, which other files may belong to
+	if of.err != nil || !slices.Contains(of.c.Files(), name) { // checks run without cgo, on which other files may depend
 		return nil, "", nil
 	}
 	return of.c, name, nil

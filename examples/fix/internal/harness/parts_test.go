@@ -12,8 +12,8 @@ import (
 	"github.com/luthier-dev/luthier/router/moe/embedded"
 )
 
-// long is a case with a function that is too long to be read at once, and whose fault is where it
-// is not read first.
+// long is a case with a function that is too long to be read at once, and whose fault is not in the
+// part that is read first.
 type long struct{ src []byte }
 
 const (
@@ -47,8 +47,8 @@ func (l long) Test(_ context.Context, e *harness.Edit) (*harness.Verdict, error)
 	return &harness.Verdict{OK: e.New == longRight}, nil
 }
 
-// TestLongFunctionsAreReadInParts: a fault in a line of a long function that the model is not shown
-// first is found all the same.
+// TestLongFunctionsAreReadInParts: a fault in a long function is found even in a line that the
+// model is not shown first.
 func TestLongFunctionsAreReadInParts(t *testing.T) {
 	m, err := embedded.Load(moe.Config{})
 	if err != nil {

@@ -13,31 +13,31 @@ import (
 	"github.com/luthier-dev/luthier/tools/edit"
 )
 
-// ErrCompile is wrapped by the error of a test run with an edit that the compiler refuses.
+// ErrCompile is wrapped by the error of a test run with an edit that does not compile.
 var ErrCompile = errors.New("it does not compile")
 
-// Counter is a model that tells how many tokens a text is.
+// Counter is a model that can count the tokens of a text.
 type Counter interface {
 	Tokenize(text string, special bool) []int32
 }
 
-// repairer is the state of one repair behind the three tools.
+// repairer is the state of one repair, shared by the three tools.
 type repairer struct {
 	c        Case
-	function bool             // function scope: one candidate alone
-	count    func(string) int // tokens of a text; nil if the model does not count
+	function bool             // function scope: a single candidate
+	count    func(string) int // number of tokens in a text; nil if the model does not count
 
 	mu      sync.Mutex
 	finding *Finding
 	report  string
 	current int             // the function read last, 0 for none
 	read    map[int]bool    // functions read since the last edit that was tested
-	tried   map[string]bool // tokens of functions after an edit that was made, behind their numbers
+	tried   map[string]bool // tokens of functions after an edit that was made, each with the function's number in front
 	avoid   map[int][]json.RawMessage
-	nowhere []call // refused or malformed in the state at hand, where they would be so again
+	nowhere []call // calls that were refused or malformed in the current state, and would be so again
 	pending *Edit
 	fixed   *Edit
-	edits   []Edit // that were tested
+	edits   []Edit // edits that were tested
 	refused int
 	fatal   error // the tests could not be run
 }
@@ -78,12 +78,12 @@ func (r *repairer) runTests(ctx context.Context) (string, error) {
 	return r.report, nil
 }
 
-// test runs the tests with the edit that waits for them.
+// test runs the tests with the pending edit.
 func (r *repairer) test(ctx context.Context) (string, error) {
 	e := r.pending
 	r.nowhere = nil
 	v, err := r.c.Test(ctx, e)
-	if errors.Is(err, ErrCompile) { // what the type checker alone did not see
+	if errors.Is(err, ErrCompile) { // an error that the type checker alone did not find
 		r.pending = nil
 		r.refused++
 		return repair.ResultFailing, nil
@@ -159,14 +159,14 @@ func (r *repairer) prepare(ctx context.Context, line int, text string) (*Edit, e
 	if err := r.c.Check(ctx, f.File, after); err != nil {
 		return nil, err
 	}
-	r.tried[key] = true // not before: code with these tokens may compile where other white space does not
+	r.tried[key] = true // not earlier: code with the same tokens may compile with different white space
 	e := &Edit{Number: r.current, Function: f, Line: line, Old: strings.TrimSpace(strings.Split(f.Text, "\n")[line-1]),
 		New: strings.TrimSpace(text), Before: before, After: after}
 	return e, e.confirm()
 }
 
 // confirm makes the edit with the edit engine, as the change of one function in the file that was
-// read, and compares: a line put into the wrong place would be found here.
+// read, and compares the results: a line put in the wrong place would be found here.
 func (e *Edit) confirm() error {
 	from, to := e.Replacement()
 	res, err := edit.Replace(string(e.Before), edit.Replacement{Old: from, New: to, Base: string(e.Before)})
@@ -179,12 +179,12 @@ func (e *Edit) confirm() error {
 	return nil
 }
 
-// Replacement returns the edit as the text to replace, which is in the file once, and what to put
-// there.
+// Replacement returns the edit as a text to replace, which occurs in the file exactly once, and its
+// replacement.
 func (e *Edit) Replacement() (from, to string) {
 	lines := strings.SplitAfter(string(e.Before), "\n")
 	edited := strings.SplitAfter(string(e.After), "\n")
-	once := func(s string) bool { // strings.Count leaves out places that overlap
+	once := func(s string) bool { // strings.Count does not count overlapping occurrences
 		return strings.Index(string(e.Before), s) == strings.LastIndex(string(e.Before), s)
 	}
 	i := e.Function.Start + e.Line - 2
@@ -203,14 +203,14 @@ func (r *repairer) refuse(why string) string {
 	return repair.ResultRefused(why)
 }
 
-// call is a tool call that is not to be made.
+// call is a tool call to exclude.
 type call struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// made returns the calls that would lead nowhere new: what was tried in the function at hand,
-// functions that were read and not edited since, another run of the same tests.
+// made returns the calls that would lead nowhere new: edits tried in the current function,
+// functions that were read and not edited since, and another run of the same tests.
 func (r *repairer) made() []call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -237,21 +237,21 @@ func (r *repairer) done() bool {
 	return r.fixed != nil
 }
 
-// found is what the tests told, nil before they ran.
+// found returns the finding, or nil before the tests ran.
 func (r *repairer) found() *Finding {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.finding
 }
 
-// tested is how many edits were tested.
+// tested returns the number of edits that were tested.
 func (r *repairer) tested() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.edits)
 }
 
-// failed returns why the tests could not be run, nil if they could.
+// failed returns the reason why the tests could not be run, or nil if they could.
 func (r *repairer) failed() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -268,7 +268,7 @@ func (r *repairer) reading() string {
 	return r.finding.Ranked[r.current-1].Name
 }
 
-// parts returns those of the function read last, none where it was read whole.
+// parts returns the parts of the function read last, or none if it was read whole.
 func (r *repairer) parts() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -278,7 +278,7 @@ func (r *repairer) parts() []string {
 	return r.finding.Ranked[r.current-1].Parts(r.report, r.current, r.count)
 }
 
-// words returns those that an edit of the function read last may have, nil where they are not
+// words returns the words that an edit of the function read last may have, or nil if they are not
 // known.
 func (r *repairer) words(ctx context.Context) *repair.Words {
 	r.mu.Lock()
@@ -290,7 +290,7 @@ func (r *repairer) words(ctx context.Context) *repair.Words {
 	return s.Words(ctx, r.finding.Ranked[r.current-1].File)
 }
 
-// number returns the number of the function read last while an edit of it may be made, else 0.
+// number returns the number of the function read last if it may be edited now, else 0.
 func (r *repairer) number() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -300,8 +300,7 @@ func (r *repairer) number() int {
 	return r.current
 }
 
-// unread reports whether the report has a function that was not read since the last edit that was
-// tested.
+// unread reports whether the report has a function that was not read since the last tested edit.
 func (r *repairer) unread() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -316,8 +315,8 @@ func (r *repairer) unread() bool {
 	return false
 }
 
-// extent returns how many functions the report has and how many lines the function read last; 0
-// while there is none.
+// extent returns the number of functions in the report and the number of lines in the function read
+// last. Each is 0 if there is none.
 func (r *repairer) extent() (functions, lines int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -330,11 +329,11 @@ func (r *repairer) extent() (functions, lines int) {
 	return len(r.finding.Ranked), lines
 }
 
-// leadsNowhere notes a call that was refused.
+// leadsNowhere records a call that was refused.
 func (r *repairer) leadsNowhere(name string, args json.RawMessage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if json.Valid(args) { // what was cut off cannot be left out by name
+	if json.Valid(args) { // a truncated call cannot be excluded by name
 		r.nowhere = append(r.nowhere, call{name, args})
 	}
 }

@@ -13,60 +13,60 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// Config says how a repair is run. Model and Case are required.
+// Config configures a repair. Model and Case are required.
 type Config struct {
 	Model agent.Model
 	Case  Case
 
-	Edits         int  // edits that are tested at most; 0 means 10
-	Beam          int  // width of the search for each decision; 0 means 8
-	FunctionScope bool // the function that is ranked first is the only one offered
+	Edits         int  // limit of tested edits; 0 means 10
+	Beam          int  // width of the beam search for each decision; 0 means 8
+	FunctionScope bool // only the function that is ranked first is offered
 	OnStep        func(Step)
 
-	// Adapt, if not nil, is called once, when three edits did not help (fewer where Edits is less
-	// than 6) or Model has no further idea, with what the tests told. The model it returns decides
-	// from then on; which edit of a function is tried next both decide together. Nil lets Model go
-	// on alone.
+	// Adapt, if not nil, is called once with the finding, after three edits that did not help
+	// (fewer if Edits is less than 6) or when Model has no further idea. The model it returns
+	// decides from then on; the order of a function's edits is then decided by both together. If
+	// Adapt returns nil, Model continues alone.
 	Adapt func(ctx context.Context, f *Finding) agent.Model
 }
 
-// Step is a decision of the model and what came of it.
+// Step is a decision of the model and its result.
 type Step struct {
 	N           int
 	Tool        string // "" for an answer in words
 	Args        json.RawMessage
-	Function    string  // that a read or an edit is about
+	Function    string  // subject of a read or an edit
 	Result      string  // of the tool, or the answer
-	Failed      bool    // the call was refused or broke its schema, or the edit did not help
-	Probability float64 // of the whole decision under the model; 0 when the model does not tell
+	Failed      bool    // the call was refused or violated its schema, or the edit did not help
+	Probability float64 // of the whole decision under the model; 0 if the model does not report it
 	Thought     time.Duration
-	Took        time.Duration // the tool
+	Took        time.Duration // by the tool
 }
 
-// Result is how a repair ended.
+// Result is the outcome of a repair.
 type Result struct {
 	Fixed   *Edit  // the edit with which the tests pass, nil if none was found
 	Edits   []Edit // that were tested, in order
 	Refused int    // calls that were refused
 	Calls   int    // tool calls
-	Invalid int    // of them, calls that broke their tool's schema
+	Invalid int    // of Calls, those that violated their tool's schema
 	Steps   int
-	Why     string // why it ended
+	Why     string // why the repair ended
 	Usage   agent.Usage
-	Thought time.Duration // the model's share of the time
+	Thought time.Duration // time spent by the model
 	Took    time.Duration
 }
 
-// patience is how many decisions in a row may lead to no test run before a model counts as having
-// no further idea. In a small function nearly all that comes to its mind may be refused: a held-out
-// one was repaired after more than two hundred refusals in a row. A model that makes the same call
-// again and again would never end.
+// patience is the number of decisions in a row without a test run after which a model counts as
+// having no further idea. In a small function nearly all of a model's edits may be refused: a
+// held-out one was repaired after more than two hundred refusals in a row. Without this limit, a
+// model that repeats the same call would never end.
 const patience = 1000
 
 const system = "You repair Go code: run the tests, read the functions that may be at fault, and change the one line that is wrong."
 
-// Run repairs a case. An error means that it could not be tried to the end; a repair that was not
-// found is none.
+// Run repairs a case. It returns an error if the repair could not be tried to its end; not finding
+// a repair is not an error.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if cfg.Edits == 0 {
 		cfg.Edits = 10
@@ -84,8 +84,8 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	}
 	a, err := agent.New(agent.Config{
 		Model: newDecoder(cfg, r), System: system, ToolSource: reg,
-		Limits:     agent.Limits{Steps: -1, Wall: -1},                // the edits are the limit, whatever is refused between them
-		Repetition: agent.Repetition{Remind: -1, Warn: -1, Stop: -1}, // that an edit did not help is no repetition
+		Limits:     agent.Limits{Steps: -1, Wall: -1},                // only tested edits are limited, not the refused ones between them
+		Repetition: agent.Repetition{Remind: -1, Warn: -1, Stop: -1}, // edits that do not help are not repetition
 		Retry:      agent.Retry{Max: -1},
 		MaxOutput:  256, ToolTimeout: -1,
 	})
@@ -101,20 +101,20 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	return res, err
 }
 
-// watcher follows a run.
+// watcher observes a run.
 type watcher struct {
 	r       *repairer
 	cfg     Config
 	logProb float64
 	tokens  int
 	since   time.Time
-	tested  int // the step whose call was the last to test an edit
-	edits   int // that were tested until then
+	tested  int // the step whose call last tested an edit
+	edits   int // edits tested up to that step
 	res     Result
 	step    Step
 }
 
-// watch drives the run to its end, or to that of its edits.
+// watch drives the run until it ends or the edits are used up.
 func (w *watcher) watch(run agent.Run) (*Result, error) {
 	for ev, err := range run {
 		if err != nil {
@@ -145,7 +145,7 @@ func (w *watcher) watch(run agent.Run) (*Result, error) {
 	return &w.res, nil
 }
 
-// over reports whether a call was the last, and notes why.
+// over reports whether a call was the last, and records the reason.
 func (w *watcher) over() bool {
 	if n := w.r.tested(); n > w.edits {
 		w.edits, w.tested = n, w.res.Steps
@@ -163,7 +163,7 @@ func (w *watcher) over() bool {
 	return true
 }
 
-// failed sorts out why a run failed.
+// failed classifies the reason why a run failed.
 func (w *watcher) failed(err error) (*Result, error) {
 	fatal := w.r.failed()
 	switch {
@@ -176,7 +176,7 @@ func (w *watcher) failed(err error) (*Result, error) {
 	return &w.res, err
 }
 
-// said takes a message of the model.
+// said handles a message of the model.
 func (w *watcher) said(m agent.Message) {
 	if m.Role != agent.RoleAssistant {
 		return
@@ -189,7 +189,7 @@ func (w *watcher) said(m agent.Message) {
 }
 
 // decided begins a step when its decision is known: a call may start, and even end, before the
-// message that it is part of.
+// message that contains it arrives.
 func (w *watcher) decided() {
 	if w.step.N == w.res.Steps {
 		return
@@ -201,9 +201,9 @@ func (w *watcher) decided() {
 	}
 }
 
-// called takes a call that ran.
+// called handles a finished call.
 func (w *watcher) called(ev agent.CallDone) {
-	w.decided() // a call that is refused is done without a start
+	w.decided() // a refused call ends without having started
 	s := w.step
 	s.Tool, s.Args, s.Result, s.Took = ev.Call.Name, ev.Call.Args, ev.Result.Text(), ev.Duration
 	if s.Tool != repair.ToolRun {

@@ -16,7 +16,8 @@ import (
 	"github.com/luthier-dev/luthier/router/moe/embedded"
 )
 
-// TestRepairsShareAModel: repairs that run at once on one model go as each would alone.
+// TestRepairsShareAModel: repairs that run at the same time on one model give the same results as
+// each alone.
 func TestRepairsShareAModel(t *testing.T) {
 	m, err := embedded.Load(moe.Config{})
 	if err != nil {
@@ -43,7 +44,7 @@ func TestRepairsShareAModel(t *testing.T) {
 	}
 }
 
-// picky is a case whose compiler takes one edit of thirty.
+// picky is a case whose compiler accepts one edit in thirty.
 type picky struct {
 	onPaper
 	asked *int
@@ -56,9 +57,8 @@ func (p picky) Check(context.Context, string, []byte) error {
 	return nil
 }
 
-// TestTenEditsAreFound: the model has ten edits tested where most of what comes to its mind is
-// refused, each the likeliest of those that are left; also where another model with a list of its
-// own goes on.
+// TestTenEditsAreFound: the model gets ten edits tested even if most of its edits are refused, each
+// the likeliest of those left. This also holds if another model with its own list takes over.
 func TestTenEditsAreFound(t *testing.T) {
 	m, err := embedded.Load(moe.Config{})
 	if err != nil {

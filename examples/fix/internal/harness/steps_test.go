@@ -17,7 +17,7 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// onPaper is a case that takes any edit and passes with one.
+// onPaper is a case that accepts any edit and passes with one.
 type onPaper struct{ right string }
 
 func (onPaper) Find(context.Context) (*harness.Finding, error) {
@@ -38,7 +38,8 @@ func (c onPaper) Test(_ context.Context, e *harness.Edit) (*harness.Verdict, err
 	return &harness.Verdict{OK: e.New == c.right}, nil
 }
 
-// lingering is a model whose answers end a while after their call, which may be done by then.
+// lingering is a model whose answers end some time after their call, which may have finished by
+// then.
 type lingering struct{ script }
 
 func (l *lingering) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
@@ -54,7 +55,7 @@ func (l *lingering) Stream(ctx context.Context, req *agent.Request) iter.Seq2[ag
 	}
 }
 
-// TestSteps: every decision is reported, with what came of it.
+// TestSteps: every decision is reported with its result.
 func TestSteps(t *testing.T) {
 	model := &lingering{script{decisions: []string{
 		"run_tests {}", "read_function {\"number\":1}", editLine(4, "if i == 0 || x < m {"), editLine(4, "if i==0||x<m { // the same"),
@@ -92,8 +93,8 @@ func TestLastEditIsTold(t *testing.T) {
 	}
 }
 
-// TestRefusedEditsAreNotCounted: however many edits are refused, a repair goes on until its edits
-// were tested, or until the model has nothing new to say.
+// TestRefusedEditsAreNotCounted: however many edits are refused, a repair continues until the limit
+// of tested edits, or until the model has nothing new to offer.
 func TestRefusedEditsAreNotCounted(t *testing.T) {
 	refused := func(n int) (list []string) {
 		for i := range n {

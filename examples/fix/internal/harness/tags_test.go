@@ -10,7 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/harness"
 )
 
-// TestBuildTags: files that are built with the tags of GOFLAGS, or with cgo, are repaired like
+// TestBuildTags: files that are built with the tags in GOFLAGS, or with cgo, are repaired like
 // others.
 func TestBuildTags(t *testing.T) {
 	for _, tag := range []string{"strict", "cgo"} {

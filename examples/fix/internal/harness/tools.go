@@ -21,13 +21,13 @@ type (
 	}
 )
 
-// toolset is the three tools over a repair. They share its state, so that none runs beside another.
+// toolset holds the three tools of a repair. They share its state, so they never run concurrently.
 type toolset struct {
 	*tools.Registry
 	r *repairer
 }
 
-// alone says that a call runs with no other beside it.
+// alone makes a tool's calls run alone, never together with others.
 func alone() tools.Option { return tools.WithEffects(agent.Writing(".")) }
 
 func newToolset(r *repairer) (*toolset, error) {
@@ -52,9 +52,9 @@ func newToolset(r *repairer) (*toolset, error) {
 	return t, err
 }
 
-// narrow replaces the tools by ones whose schemas allow the functions of the report and the lines
-// of the function at hand and no others, so that a model held to them cannot ask for what is not
-// there.
+// narrow replaces the tools by ones whose schemas allow only the functions of the report and the
+// lines of the current function, so that a constrained model cannot ask for one that does not
+// exist.
 func (t *toolset) narrow() error {
 	functions, lines := t.r.extent()
 	if functions > 0 {
@@ -92,11 +92,11 @@ func (t *toolset) editor(lines int) (agent.Tool, error) {
 		alone(), upTo(repair.ArgLine, lines, fmt.Sprintf(`,"%s":{"type":"string","pattern":"^[^\\n]{0,%d}$"}`, repair.ArgText, longest)))
 }
 
-// longest is the most characters of a new line: a model that goes round in circles is stopped by
-// it, not in the middle of a call by the end of its context.
+// longest limits the characters of a new line: a model that repeats itself is stopped by this
+// limit, not in the middle of a call by the end of its context.
 const longest = 240
 
-// upTo is a schema with a number from 1 to a largest, and perhaps a text; all are required.
+// upTo returns a schema with a number from 1 to largest, and optionally a text; all are required.
 func upTo(name string, largest int, more string) tools.Option {
 	required := `"` + name + `"`
 	if more != "" {

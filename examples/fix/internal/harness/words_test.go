@@ -14,7 +14,7 @@ import (
 	"github.com/luthier-dev/luthier/router/moe/embedded"
 )
 
-// compiled is a case whose edits are type-checked. Its tests pass with none.
+// compiled is a case whose edits are type-checked. No edit passes its tests.
 type compiled struct {
 	onPaper
 	c *repair.Checker
@@ -24,12 +24,12 @@ func (c compiled) Check(_ context.Context, file string, src []byte) error {
 	return c.c.Check(file, src)
 }
 
-// spelled is a case that also tells its words.
+// spelled is a case that also knows its words.
 type spelled struct{ compiled }
 
 func (s spelled) Words(context.Context, string) *repair.Words { return s.c.Words() }
 
-// TestWords: a case that knows the words of its code spares the model the edits that have others.
+// TestWords: a case that knows the words of its code saves the model from trying edits with others.
 // The rest come in the same order.
 func TestWords(t *testing.T) {
 	dir := write(t, map[string]string{"go.mod": "module example.com/max\n\ngo 1.21\n", "max.go": maxGo})
@@ -58,7 +58,7 @@ func TestWords(t *testing.T) {
 	}
 	check := compiled{onPaper{"nothing"}, c}
 	plain, many, unknown := tested(check, 30)
-	_, few, known := tested(spelled{check}, 30) // a name may be known and not be declared where it is used
+	_, few, known := tested(spelled{check}, 30) // a known name may not be declared where it is used
 	if known >= unknown || few >= many {
 		t.Errorf("%d refused, %d with undefined names; with words %d and %d", many, unknown, few, known)
 	}

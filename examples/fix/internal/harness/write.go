@@ -15,7 +15,7 @@ import (
 
 // Write makes a verified edit in the module itself, through the coding tools: they replace the file
 // in one step and keep its permissions, encoding and line endings. A file that changed since it was
-// read is left as it is.
+// read is left unchanged.
 func (m *Module) Write(ctx context.Context, e *Edit) error {
 	name := filepath.Join(m.Root, filepath.FromSlash(e.Function.File))
 	now, err := os.ReadFile(name)

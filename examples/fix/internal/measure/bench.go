@@ -15,7 +15,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// bench is a copy of a module in which packages are broken, and a sandbox to run their tests in.
+// bench is a copy of a module in which packages are broken, and a sandbox that runs their tests.
 type bench struct {
 	base string
 	root string // the copy
@@ -58,7 +58,7 @@ func (b *bench) fill(ctx context.Context, from, path string) error {
 
 func (b *bench) close() error { return errors.Join(b.sb.Close(), os.RemoveAll(b.base)) }
 
-// config is how package verify builds and runs here.
+// config returns the configuration of package verify for this bench.
 func (b *bench) config() verify.Config {
 	return verify.Config{
 		Env:     []string{"GOFLAGS=-mod=mod", "GOWORK=off", "GOTOOLCHAIN=local"},
@@ -75,7 +75,7 @@ func (b *bench) Exec(ctx context.Context, dir string, args, env []string, timeou
 	return exit.Stdout.Bytes(), exit.Code, nil
 }
 
-// fetch returns where the module cache has a module.
+// fetch returns the directory of a module in the module cache.
 func fetch(ctx context.Context, path, version string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", path+"@"+version)
 	cmd.Dir = os.TempDir()
@@ -91,7 +91,7 @@ func fetch(ctx context.Context, path, version string) (string, error) {
 	return got.Dir, nil
 }
 
-// copyModule copies a module so that the copy can be written, with a go.mod if it has none.
+// copyModule makes a writable copy of a module, with a go.mod if it has none.
 func copyModule(from, to, path string) error {
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		return fmt.Errorf("measure: copy module: %w", err)

@@ -9,8 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/verify"
 )
 
-// recorder is a task as a [harness.Case] whose tests fail whatever is tried, but for the released
-// line itself.
+// recorder is a [harness.Case] for a task whose tests pass only with the released line.
 type recorder struct {
 	t        *task
 	p        *verify.Package
@@ -40,7 +39,7 @@ func (t *task) candidates(function bool) []repair.Ranked {
 // Source implements [harness.Case].
 func (r *recorder) Source(file string) ([]byte, error) { return r.t.source(r.p, file) }
 
-// source returns a file of the package, with the broken line in it if it is that file.
+// source returns a file of the package, with the broken line if it is in that file.
 func (t *task) source(p *verify.Package, file string) ([]byte, error) {
 	src := p.File(filepath.Base(file)).Src
 	if filepath.Base(file) != t.File {
@@ -59,8 +58,8 @@ func (r *recorder) Check(_ context.Context, file string, src []byte) error {
 // Words implements [harness.Speller].
 func (r *recorder) Words(context.Context, string) *repair.Words { return r.c.Words() }
 
-// Test implements [harness.Case]. The line as it was released passes, as the tests have shown
-// already: nothing need be thought up after it.
+// Test implements [harness.Case]. The released line passes, as the tests have shown before, so the
+// model need not continue after it.
 func (r *recorder) Test(_ context.Context, e *harness.Edit) (*harness.Verdict, error) {
 	if r.t.is(e.Function) && e.Line == r.t.Line && e.New == r.t.original {
 		return &harness.Verdict{OK: true}, nil

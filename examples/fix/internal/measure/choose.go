@@ -1,6 +1,6 @@
 package measure
 
-// byPackage sorts facts by package, in the order in which packages first appear.
+// byPackage groups facts by package, in the order in which packages first appear.
 func byPackage(facts []Fact) [][]Fact {
 	var groups [][]Fact
 	at := map[string]int{}
@@ -17,12 +17,12 @@ func byPackage(facts []Fact) [][]Fact {
 	return groups
 }
 
-// perBuild is how many facts of a package are worth its builds.
+// perBuild is the number of facts per package that make building it worthwhile.
 const perBuild = 3
 
-// Choose returns n of the facts from as many packages as possible, though three of each if it can,
-// the first packages before the others: a list that begins with packages that are built quickly
-// gives a quick measurement. 0 is all of them.
+// Choose returns n of the facts from as many packages as possible, but three of each if it can, the
+// first packages first: a list that begins with packages that are built quickly makes the
+// measurement quick. If n is 0, it returns all facts.
 func Choose(facts []Fact, n int) []Fact {
 	if n <= 0 || n >= len(facts) {
 		return facts

@@ -21,7 +21,7 @@ import (
 // [Decode].
 type Sampler struct {
 	agent.Model
-	Keep int // at most; 0 means 40
+	Keep int // maximum; 0 means 40
 
 	mu   sync.Mutex
 	seen map[string]bool
@@ -36,8 +36,8 @@ func (s *Sampler) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agen
 	return s.Model.Stream(ctx, req)
 }
 
-// Tokenize is that of the model, for the harness to measure prompts by; it is nothing where the
-// model has none.
+// Tokenize calls the model's tokenizer so that the harness can count prompt tokens. It returns nil
+// if the model has none.
 func (s *Sampler) Tokenize(text string, special bool) []int32 {
 	if t, ok := s.Model.(harness.Counter); ok {
 		return t.Tokenize(text, special)
@@ -45,7 +45,7 @@ func (s *Sampler) Tokenize(text string, special bool) []int32 {
 	return nil
 }
 
-// Search is that of the model.
+// Search calls the model's Search.
 func (s *Sampler) Search(ctx context.Context, req *agent.Request) (*moe.Search, error) {
 	m, ok := s.Model.(harness.Searcher)
 	if !ok {
@@ -55,7 +55,7 @@ func (s *Sampler) Search(ctx context.Context, req *agent.Request) (*moe.Search, 
 	return m.Search(ctx, req)
 }
 
-// keep keeps the first request about a function in which an edit may be made.
+// keep keeps the first request about a function at a point where an edit may be made.
 func (s *Sampler) keep(req *agent.Request) {
 	var edit bool
 	for _, t := range req.Tools {
@@ -85,37 +85,37 @@ func (s *Sampler) keep(req *agent.Request) {
 	s.seen[last] = true
 	r := *req
 	r.Extra = maps.Clone(req.Extra)
-	delete(r.Extra, "beam") // the likeliest next token each time, which is what drafts are for
+	delete(r.Extra, "beam") // greedy decoding, which drafts are made for
 	delete(r.Extra, "avoid_calls")
 	s.kept = append(s.kept, &r)
 }
 
-// Requests returns what was kept.
+// Requests returns the requests that were kept.
 func (s *Sampler) Requests() []*agent.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.kept
 }
 
-// Metered is a model that tells of its drafts, as *moe.Model does.
+// Metered is a model that reports statistics of its drafts, as *moe.Model does.
 type Metered interface {
 	agent.Model
 	EachMetric(emit func(name, help string, counter bool, labels map[string]string, value float64))
 }
 
-// Speed is how fast a model answers.
+// Speed is a model's answering speed.
 type Speed struct {
 	Answers, Tokens   int64
-	Took              time.Duration // of the answers, from the first token; their prompts were read before
-	FreeTokens        int64         // of text that no grammar holds
+	Took              time.Duration // for the answers, from the first token; their prompts were computed before
+	FreeTokens        int64         // of text that no grammar constrains
 	FreeTook          time.Duration
 	Drafted, Accepted float64
 }
 
-// Decoding compares a model that drafts with itself when it does not.
+// Decoding compares a model with drafts and without.
 type Decoding struct {
 	With, Without Speed
-	Same          int // answers that are the same, of With.Answers
+	Same          int // answers that are identical, of With.Answers
 }
 
 // Decode answers requests with both models, one after the other.
@@ -171,7 +171,7 @@ func (s *Speed) measure(ctx context.Context, m Metered, requests []*agent.Reques
 	return answers, nil
 }
 
-// calls returns what an answer says, without the ids of its calls.
+// calls returns the content of an answer, without the ids of its calls.
 func calls(resp *agent.Response) []string {
 	said := []string{resp.Message.Text()}
 	for _, c := range resp.Message.Calls() {

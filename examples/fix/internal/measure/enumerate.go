@@ -10,7 +10,7 @@ import (
 )
 
 // enumerate returns the first edits of the enumerator: all one-line slips of the candidates in
-// random order, without those that do not compile. An attempt of line 0 is one of another function
+// random order, without those that do not compile. An attempt at line 0 belongs to a function other
 // than the broken one.
 func enumerate(t *task, p *verify.Package, c *repair.Checker, function bool, edits int, seed uint64) ([]attempt, error) {
 	type slip struct {

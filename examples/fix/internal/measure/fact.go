@@ -13,12 +13,12 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/verify"
 )
 
-// Fact says where a line is to be broken, and how.
+// Fact specifies a line to break, and how.
 type Fact struct {
 	Module, Version string
 	Dir             string // of the package, relative to the module's root
-	File            string // in it
-	Function        string // as [repair.Function].Name has it
+	File            string // within Dir
+	Function        string // as in [repair.Function].Name
 	Start           int    // line of the word func
 	Line            int    // from 1 at the func line
 	Text            string // the broken line, without indentation
@@ -30,8 +30,8 @@ type Fact struct {
 // key orders facts by package.
 func (f Fact) key() string { return f.Module + "@" + f.Version + " " + f.Dir }
 
-// ReadFacts reads facts, or the tasks that the step verify of examples/fix/train writes, as JSON
-// lines.
+// ReadFacts reads facts as JSON lines, or the tasks that the step verify of examples/fix/train
+// writes.
 func ReadFacts(r io.Reader) ([]Fact, error) {
 	var facts []Fact
 	sc := bufio.NewScanner(r)
@@ -84,7 +84,7 @@ func readFact(line []byte) (Fact, error) {
 }
 
 // RealFixes returns the real bugs of examples/fix/internal/realfix, each as the line that a later
-// version mended. Those whose line is a message for people are left out.
+// version fixed. Bugs whose line is a message for people are left out.
 func RealFixes() ([]Fact, error) {
 	fixes, err := realfix.Fixes()
 	if err != nil {

@@ -15,39 +15,39 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/verify"
 )
 
-// Config says what is measured. Model is required.
+// Config configures a measurement. Model is required.
 type Config struct {
 	Model agent.Model
-	Edits int    // test runs a task gets at most; 0 means 10
-	Seed  uint64 // of the enumerator's order
+	Edits int    // limit of test runs per task; 0 means 10
+	Seed  uint64 // for the enumerator's order
 
-	// Learner, if not nil, makes the model that goes on where three edits did not help. It learns a
-	// package's module once for all lines of the package, without the functions that any of them
-	// breaks.
+	// Learner, if not nil, makes the model that takes over after three edits that did not help. It
+	// learns a package's module once for all lines of the package, without the functions that any
+	// of them breaks.
 	Learner *harness.Learner
 
-	// Source returns a directory with a module as it was released; it is copied. Nil takes it from
-	// the Go proxy.
+	// Source returns a directory with a module as it was released; it is copied. Nil fetches it
+	// from the Go proxy.
 	Source func(ctx context.Context, module, version string) (dir string, err error)
 
-	Workers  int            // packages that are measured at once; 0 means one a processor
-	Limit    time.Duration  // most time for one package, which is left out when it takes longer; 0 means 20 minutes
+	Workers  int            // packages that are measured at once; 0 means one per processor
+	Limit    time.Duration  // time limit per package, which is left out if it takes longer; 0 means 20 minutes
 	Progress func(Progress) // called from one goroutine at a time; nil is silent
 }
 
-// Progress is told after every package.
+// Progress is the report after every package.
 type Progress struct {
 	Done, All int    // broken lines
-	Package   string // that was measured
-	Fixed     int    // of Counted lines, those the model has repaired so far, given the function
+	Package   string // the package just measured
+	Fixed     int    // of the Counted lines, those that the model has repaired so far in function scope
 	Counted   int
-	Stages    string // how long what took
-	Skipped   string // why the package, or a part of it, was left out; "" if it was not
+	Stages    string // durations of the stages
+	Skipped   string // why the package, or a part of it, was skipped; "" if it was not
 }
 
-// Tried is an edit and what the tests said of it.
+// Tried is an edit and the result of its tests.
 type Tried struct {
-	Line int // from 1 at the func line of the broken function; 0 if another function was edited, which is not tested
+	Line int // from 1 at the func line of the broken function; 0 if another function was edited; then it is not tested
 	Text string
 	Pass bool
 }
@@ -58,21 +58,21 @@ type Tally struct {
 	Original          string         // the right line
 	Model, Enumerator map[string]int // by scope: the test run that passed, from 1; 0 if none did
 	Tried             map[string][]Tried
-	Trouble           string `json:",omitempty"` // why the model gave up before its test runs were used up
+	Trouble           string `json:",omitempty"` // why the model gave up before using all test runs
 }
 
-// Scopes are what a model may choose from: the broken function alone, or the functions that the
-// failing tests run.
+// Scopes are the sets of functions that a model may choose from: the broken function alone, or the
+// functions that the failing tests run.
 var Scopes = []string{"function", "package"}
 
-// Report is what was measured.
+// Report holds the results of a measurement.
 type Report struct {
 	Tallies        []Tally
 	Model, Enum    map[string]*Score // by scope
 	Unlisted       int               // tasks whose broken function is not among the candidates in package scope: they count as failed
 	Calls, Invalid int               // tool calls that the model made, and those that broke their schema
-	Learnt         int               // packages that were learnt
-	Refused        int               // calls that the harness refused: edits that do not compile, most of all
+	Learnt         int               // packages that were learned
+	Refused        int               // calls that the harness refused, mostly edits that do not compile
 	Skipped        []Skip
 	Took           time.Duration
 	Interrupted    bool
@@ -85,8 +85,8 @@ type Skip struct {
 	Why     string
 }
 
-// Run measures a model on facts, package by package in the order in which they first appear. When
-// ctx ends, what was measured until then is returned, marked as interrupted.
+// Run measures a model on facts, package by package in the order in which they first appear. If ctx
+// ends, the results so far are returned, marked as interrupted.
 func Run(ctx context.Context, cfg Config, facts []Fact) (*Report, error) {
 	if cfg.Model == nil {
 		return nil, errors.New("measure: run: there is no model")
@@ -140,8 +140,8 @@ type session struct {
 	rep  *Report
 }
 
-// measure measures one package and adds it to the report: as a whole, so that no package counts by
-// the part of its lines that was quick.
+// measure measures one package and adds it to the report. It is added only as a whole, so that no
+// package counts only with its quick lines.
 func (s *session) measure(ctx context.Context, facts []Fact) {
 	part := newReport()
 	clock := &stages{}
@@ -188,7 +188,7 @@ func (rep *Report) add(part *Report) {
 	rep.Skipped = append(rep.Skipped, part.Skipped...)
 }
 
-// ready builds a binary and learns which tests reach what.
+// ready builds a binary and finds out which tests reach which variants.
 func ready(ctx context.Context, cfg verify.Config, p *verify.Package, variants []verify.Variant) (*verify.Binary, error) {
 	bin, err := verify.Build(ctx, cfg, p, variants)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/verify"
 )
 
-// stages notes how long the parts of a package took.
+// stages records how long the stages of a package took.
 type stages struct {
 	text  []string
 	since time.Time
@@ -27,7 +27,7 @@ func (s *stages) end(what string) {
 	s.begin()
 }
 
-// String returns them in a line.
+// String returns the stages in one line.
 func (s *stages) String() string { return strings.Join(s.text, ", ") }
 
 // pack measures the facts of one package.
@@ -79,7 +79,7 @@ func (rep *Report) pack(ctx context.Context, cfg Config, facts []Fact, clock *st
 	return nil
 }
 
-// plan is what is to be tried on a task, by scope.
+// plan holds the edits to try on a task, by scope.
 type plan struct {
 	t           *task
 	model, enum map[string][]attempt
@@ -93,13 +93,13 @@ func (rep *Report) plan(ctx context.Context, cfg Config, t *task, p *verify.Pack
 		function := scope == "function"
 		if t.found.buggy < 0 && !function {
 			rep.Unlisted++
-			continue // nobody can find it
+			continue // not a candidate, so nobody can find it
 		}
 		res, err := harness.Run(ctx, harness.Config{Model: cfg.Model, Case: &recorder{t, p, c, function}, Edits: cfg.Edits, Adapt: pupil.adapt})
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if err != nil { // of this task alone: it counts as the model left it
+		if err != nil { // an error of this task only: it counts as abandoned by the model
 			pl.trouble = err.Error()
 		}
 		if res == nil {
@@ -122,7 +122,7 @@ func (rep *Report) plan(ctx context.Context, cfg Config, t *task, p *verify.Pack
 	return pl, nil
 }
 
-// lists calls each for everything that is to be tried.
+// lists calls each for every list of edits to try.
 func (pl *plan) lists(each func([]attempt) error) error {
 	for _, lists := range []map[string][]attempt{pl.model, pl.enum} {
 		for _, scope := range Scopes {
@@ -134,8 +134,8 @@ func (pl *plan) lists(each func([]attempt) error) error {
 	return nil
 }
 
-// test compiles every edit that anyone wants to try into one binary, and runs the tests on those of
-// every list up to the first that passes.
+// test compiles all edits to try into one binary, and runs the tests on the edits of every list up
+// to the first that passes.
 func test(ctx context.Context, cfg verify.Config, p *verify.Package, plans []*plan) error {
 	type place struct {
 		t *task
@@ -187,7 +187,7 @@ func test(ctx context.Context, cfg verify.Config, p *verify.Package, plans []*pl
 	return nil
 }
 
-// passes reports whether no test fails and all tests pass that failed.
+// passes reports whether no test fails and all tests that failed before pass.
 func passes(o *verify.Outcome, failed []string) bool {
 	if len(o.Failed) > 0 || o.Timeout || o.Panic || o.Exit {
 		return false
@@ -216,7 +216,7 @@ func (rep *Report) count(pl *plan) {
 	rep.Tallies = append(rep.Tallies, t)
 }
 
-// tried says what the tests said of edits, up to the first that passes.
+// tried returns the test results of edits, up to the first that passes.
 func (t *task) tried(list []attempt) []Tried {
 	var out []Tried
 	for _, a := range list {

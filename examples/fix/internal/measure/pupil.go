@@ -12,19 +12,19 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// pupil is the model that knows the module of one package, made when it is first asked for. All
-// lines of the package share it, so what any of them breaks is left out.
+// pupil is a model adapted to the module of one package, made when first requested. All lines of
+// the package share it, so functions that any of them breaks are left out.
 type pupil struct {
-	learner *harness.Learner // nil where nothing is learnt
+	learner *harness.Learner // nil if nothing is learned
 	root    string
 	facts   []Fact
 
-	model  *moe.Model // nil where nothing was learnt
+	model  *moe.Model // nil if nothing was learned
 	learnt *adapt.Learnt
-	err    error // why nothing was learnt that should have been
+	err    error // why nothing was learned although it should have been
 }
 
-// adapt is [harness.Config.Adapt].
+// adapt implements [harness.Config.Adapt].
 func (p *pupil) adapt(ctx context.Context, _ *harness.Finding) agent.Model {
 	if p.learner != nil && p.model == nil && p.err == nil {
 		p.model, p.learnt, p.err = p.learner.Learn(ctx, p.facts[0].Module, p.root, p.facts[0].Dir, p.broken, nil)
@@ -35,7 +35,7 @@ func (p *pupil) adapt(ctx context.Context, _ *harness.Finding) agent.Model {
 	return p.model
 }
 
-// broken reports whether a function is one that is broken to measure.
+// broken reports whether a function is broken for the measurement.
 func (p *pupil) broken(file, name string) bool {
 	for _, f := range p.facts {
 		if name == f.Function && file == path.Join(f.Dir, f.File) {
@@ -45,8 +45,8 @@ func (p *pupil) broken(file, name string) bool {
 	return false
 }
 
-// note tells how long the learning took, a part of the thinking, and returns how many packages were
-// learnt.
+// note records how long the learning took, as a part of the thinking, and returns how many packages
+// were learned.
 func (p *pupil) note(clock *stages) int {
 	switch {
 	case p.model != nil:

@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/router/moe/embedded"
 )
 
-// TestPupil: what learns a package's module learns it once, without the functions that are broken,
-// and is not missed where there is too little to learn from.
+// TestPupil: a package's module is learned once, without the functions that are broken. If there is
+// too little to learn from, the measurement goes on without.
 func TestPupil(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains a model of eight million weights")

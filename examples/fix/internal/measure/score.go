@@ -1,13 +1,13 @@
 package measure
 
-// Score is how often and how soon one way of repair came to an end.
+// Score counts how often and how soon one way of repair succeeded.
 type Score struct {
-	Tries []int // of every task, the test run that passed, from 1; 0 if none did
-	Runs  int   // test runs in all
+	Tries []int // for every task, the number of the test run that passed, from 1; 0 if none did
+	Runs  int   // test runs in total
 }
 
-// add counts the edits of a task up to the first that passes and returns its number, 0 if there is
-// none.
+// add counts the edits of a task up to the first that passes and returns its number, or 0 if there
+// is none.
 func (s *Score) add(tried []Tried) int {
 	for i, t := range tried {
 		if t.Pass {
@@ -26,7 +26,7 @@ func (s *Score) join(other *Score) {
 	s.Runs += other.Runs
 }
 
-// within returns how many tasks were repaired within so many test runs.
+// within returns the number of tasks repaired within that many test runs.
 func (s *Score) within(runs int) int {
 	n := 0
 	for _, t := range s.Tries {
@@ -39,8 +39,8 @@ func (s *Score) within(runs int) int {
 
 func (s *Score) fixed() int { return s.within(1 << 30) }
 
-// At returns the share of tasks that were repaired within so many test runs.
+// At returns the share of tasks that were repaired within that many test runs.
 func (s *Score) At(runs int) float64 { return float64(s.within(runs)) / float64(max(len(s.Tries), 1)) }
 
-// Mean returns how many test runs a task took, repaired or not.
+// Mean returns the mean number of test runs per task, repaired or not.
 func (s *Score) Mean() float64 { return float64(s.Runs) / float64(max(len(s.Tries), 1)) }

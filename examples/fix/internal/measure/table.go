@@ -14,7 +14,7 @@ type Row struct {
 	Scope, Who            string
 	Pass1, Pass5, All     int // tasks repaired within one, five and all test runs
 	Of                    int
-	MeanRuns              float64 // of a task, repaired or not
+	MeanRuns              float64 // per task, repaired or not
 	Share1, Share5, Whole float64
 }
 
@@ -33,7 +33,7 @@ func (rep *Report) Rows() []Row {
 	return rows
 }
 
-// Write prints the report as tables. Edits is how many test runs a task got at most.
+// Write prints the report as tables. edits is the limit of test runs per task.
 func (rep *Report) Write(w io.Writer, edits int) error {
 	if rep.Interrupted {
 		fmt.Fprintln(w, "interrupted: this is what was measured until then")
@@ -89,7 +89,7 @@ func (rep *Report) kinds(w io.Writer, edits int) error {
 	return tw.Flush()
 }
 
-// left prints what was left out, and what went wrong.
+// left prints what was skipped, and what went wrong.
 func (rep *Report) left(w io.Writer) error {
 	for i, s := range rep.Skipped {
 		if i == 0 {

@@ -10,13 +10,13 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/verify"
 )
 
-// task is a broken package with what its tests say.
+// task is a broken package with the results of its tests.
 type task struct {
 	Fact
-	fn       repair.Function // broken
+	fn       repair.Function // the broken one
 	original string
 	found    evidence
-	pass     map[attempt]bool // what the tests said of edits of fn
+	pass     map[attempt]bool // test results of edits of fn
 }
 
 type evidence struct {
@@ -89,13 +89,13 @@ func functions(p *verify.Package) ([]repair.Function, error) {
 	return all, nil
 }
 
-// learn ranks the functions as the tests suggest.
+// learn ranks the functions by the test results.
 func (t *task) learn(o *verify.Outcome, all []repair.Function, names *repair.Names) error {
 	ranked, buggy, shown, err := o.Suspects(names, all, t.fn)
 	if err != nil {
 		return err
 	}
-	if buggy < 0 { // in function scope it is given all the same
+	if buggy < 0 { // in function scope it is offered anyway
 		ranked = append(ranked, shown)
 	}
 	t.found = evidence{o.Failed, o.Output, ranked, buggy}
@@ -107,7 +107,7 @@ func (t *task) is(f repair.Function) bool {
 	return f.Start == t.Start && filepath.Base(f.File) == t.File
 }
 
-// edited returns the variant that an edit makes of the broken function.
+// edited returns the variant for an edit of the broken function.
 func (t *task) edited(a attempt) verify.Variant {
 	return verify.Variant{Function: t.fn, Line: a.line, Text: a.text}
 }

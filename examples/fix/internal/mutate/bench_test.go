@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkAll reports how many functions a second are broken in every way.
+// BenchmarkAll reports how many functions per second are broken in every way.
 func BenchmarkAll(b *testing.B) {
 	l := shared()
 	var ps []*pkg

@@ -62,7 +62,7 @@ func (w *walker) makeSize(n *ast.CallExpr) {
 	}
 }
 
-// reversible are functions of the standard library with two parameters of one type whose order is
+// reversible lists functions of the standard library with two parameters of one type whose order is
 // easily confused.
 var reversible = map[string][]string{
 	"strings":  {"HasPrefix", "HasSuffix", "Contains", "Index", "LastIndex", "Split", "TrimPrefix", "TrimSuffix", "Compare", "Count"},
@@ -71,7 +71,7 @@ var reversible = map[string][]string{
 	"filepath": {"Rel"},
 }
 
-// swapArguments exchanges arguments that could stand in each other's place.
+// swapArguments exchanges two arguments of which each may be passed in the other's place.
 func (w *walker) swapArguments(n *ast.CallExpr) {
 	if n.Ellipsis.IsValid() || w.isBuiltin(n.Fun, "min") || w.isBuiltin(n.Fun, "max") {
 		return
@@ -113,7 +113,7 @@ func (w *walker) alike(a, b ast.Expr) bool {
 	return t != nil && u != nil && types.Identical(t, u)
 }
 
-// parameter returns the type of the i-th argument of a function, nil when it has none.
+// parameter returns the type of the i-th parameter of a function, or nil if it has none.
 func parameter(sig *types.Signature, i int) types.Type {
 	n := sig.Params().Len()
 	switch {
@@ -127,8 +127,9 @@ func parameter(sig *types.Signature, i int) types.Type {
 	return nil
 }
 
-// fits reports whether an expression may be passed as a type. A slip swaps things of one kind, so
-// what fits anywhere (an argument of an empty interface) fits only what is of the same type.
+// fits reports whether an expression may be passed as a type. Only things of one kind are swapped
+// by mistake, so if the parameter accepts anything (an empty interface), only an expression of that
+// same type fits.
 func (w *walker) fits(e ast.Expr, t types.Type) bool {
 	tv := w.info.Types[e]
 	if tv.Type == nil || !tv.IsValue() || !valid(tv.Type) {
@@ -137,7 +138,7 @@ func (w *walker) fits(e ast.Expr, t types.Type) bool {
 	return types.AssignableTo(tv.Type, t)
 }
 
-// deferrable are the methods that end what something began, and are deferred, or not, by mistake.
+// deferrable lists the methods that end what something began, and are deferred, or not, by mistake.
 var deferrable = []string{"Unlock", "RUnlock", "Close", "Done", "Stop", "Release", "Flush", "Put"}
 
 func (w *walker) isDeferrable(e ast.Expr) bool {

@@ -14,7 +14,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// apply returns the source of a file with the mutant's line in place.
+// apply returns the source of a file with the mutant's line applied, and the original line.
 func apply(src []byte, fset *token.FileSet, fn *ast.FuncDecl, m Mutant) (mutated []byte, original string) {
 	file := fset.File(fn.Pos())
 	start := file.Offset(file.LineStart(fset.PositionFor(fn.Pos(), false).Line + m.Line - 1))
@@ -23,8 +23,8 @@ func apply(src []byte, fset *token.FileSet, fn *ast.FuncDecl, m Mutant) (mutated
 	return slices.Concat(src[:start], indent, []byte(m.Text), src[start+len(line):]), string(bytes.TrimSpace(line))
 }
 
-// TestInverse breaks functions of the standard library and looks for the original line among the
-// mutants of the broken one.
+// TestInverse breaks functions of the standard library and checks that the original line is among
+// the mutants of the broken function.
 func TestInverse(t *testing.T) {
 	sample := inverse{loader: shared(), tried: map[string]int{}, missed: map[string]int{}, refused: map[string]int{}}
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -50,8 +50,8 @@ func TestInverse(t *testing.T) {
 	}
 }
 
-// inverse counts mutants by kind: all, those whose mutants lack the original line, those that do
-// not compile.
+// inverse counts mutants by kind: all, those whose own mutants lack the original line, and those
+// that do not compile.
 type inverse struct {
 	*loader
 	tried, missed, refused map[string]int
@@ -65,7 +65,8 @@ func sum(counts map[string]int) int {
 	return n
 }
 
-// mend applies a mutant to a function of a package's i-th file and looks for the way back.
+// mend applies a mutant to a function of a package's i-th file and looks for the mutant that
+// reverts it.
 func (s *inverse) mend(t *testing.T, p *pkg, i int, fn *ast.FuncDecl, m Mutant) {
 	mutated, original := apply(p.src[p.files[i]], p.fset, fn, m)
 	s.tried[m.Kind]++
@@ -78,7 +79,7 @@ func (s *inverse) mend(t *testing.T, p *pkg, i int, fn *ast.FuncDecl, m Mutant) 
 	info := newInfo()
 	refused := false
 	config := types.Config{Importer: s.imp, Error: func(err error) {
-		// The other files, without their functions' bodies, do not use all they import.
+		// The other files have no function bodies here, so they do not use everything they import.
 		e, ok := errors.AsType[types.Error](err)
 		refused = refused || !ok || f.FileStart <= e.Pos && e.Pos <= f.FileEnd
 	}}
@@ -92,7 +93,7 @@ func (s *inverse) mend(t *testing.T, p *pkg, i int, fn *ast.FuncDecl, m Mutant) 
 	}
 }
 
-// find returns the function of f that was declared where fn was.
+// find returns the function of f declared in the place of fn.
 func find(f *ast.File, fn *ast.FuncDecl) *ast.FuncDecl {
 	for _, d := range f.Decls {
 		if g, ok := d.(*ast.FuncDecl); ok && g.Name.Name == fn.Name.Name && receiver(g) == receiver(fn) {

@@ -6,11 +6,11 @@ import (
 	"go/types"
 )
 
-// manyConditions is the number of different conditions in one function from which on none is
-// thought to be missing elsewhere.
+// manyConditions is the number of different conditions in one function from which on no missing
+// condition is inserted.
 const manyConditions = 8
 
-// countCondition notes a condition that is not made of others.
+// countCondition records a condition that is not made of other conditions.
 func (w *walker) countCondition(e ast.Expr) {
 	if b, ok := e.(*ast.BinaryExpr); ok && (b.Op == token.LAND || b.Op == token.LOR) {
 		return
@@ -24,7 +24,7 @@ func (w *walker) countCondition(e ast.Expr) {
 	}
 }
 
-// condition offers the slips of a whole condition of a statement.
+// condition makes the slips of a whole condition of a statement.
 func (w *walker) condition(e ast.Expr) {
 	if e != nil {
 		w.negateCondition(e)
@@ -41,8 +41,8 @@ func (w *walker) caseConditions(n *ast.CaseClause) {
 	}
 }
 
-// negateCondition drops the ! of a condition, or adds it. Comparisons have operators of their own
-// for that.
+// negateCondition drops the ! of a condition, or adds it. Comparisons are excluded: they have
+// opposite operators instead.
 func (w *walker) negateCondition(e ast.Expr) {
 	switch x := e.(type) {
 	case *ast.UnaryExpr:
@@ -78,7 +78,7 @@ func isLogic(e ast.Expr) bool {
 	return ok && (b.Op == token.LAND || b.Op == token.LOR)
 }
 
-// negatable reports whether ! goes directly before an expression.
+// negatable reports whether an expression can follow ! without parentheses.
 func negatable(e ast.Expr) bool {
 	switch x := e.(type) {
 	case *ast.Ident:
@@ -96,7 +96,7 @@ func (w *walker) negate(e ast.Expr) {
 	}
 }
 
-// logicOperands offers the slips of the operands of && and ||: negated, missing, one too many.
+// logicOperands makes the slips of the operands of && and ||: negated, missing, one too many.
 func (w *walker) logicOperands(n *ast.BinaryExpr) {
 	if !isLogic(n) {
 		return
@@ -107,8 +107,8 @@ func (w *walker) logicOperands(n *ast.BinaryExpr) {
 			w.addOperand(e, n.Op.Precedence())
 		}
 	}
-	// An operand may be missing only where the same condition is elsewhere in the function, for it
-	// to be found again.
+	// An operand may be dropped only if the same condition occurs elsewhere in the function, so
+	// that it can be found again.
 	if w.dispensable(n.Y) {
 		w.replaceNode(Condition, n, w.text(n.X))
 	}
@@ -143,8 +143,8 @@ func (w *walker) addOperand(e ast.Expr, outer int) {
 	}
 }
 
-// meaningful reports whether every variable of a condition means at a position what it means where
-// the condition is.
+// meaningful reports whether every variable of a condition refers to the same variable at a
+// position as where the condition is.
 func (w *walker) meaningful(e ast.Expr, at token.Pos) bool {
 	ok := true
 	ast.Inspect(e, func(n ast.Node) bool {

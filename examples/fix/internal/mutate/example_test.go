@@ -10,7 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/mutate"
 )
 
-// A function is broken in every plausible way. One of the ways to break the broken one is its
+// A function is broken in every plausible way. One of the mutants of the broken function is its
 // repair.
 func ExampleAll() {
 	src := []byte(`package p

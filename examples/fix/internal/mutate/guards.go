@@ -6,11 +6,11 @@ import (
 	"go/types"
 )
 
-// manyVariables is the number of variables in an if statement from which on no guard of one is
-// thought to be missing.
+// manyVariables is the number of variables in an if statement from which on no missing guard is
+// inserted.
 const manyVariables = 6
 
-// A guard is a condition on one variable that is put before or after another condition, or
+// A guard is a condition on one variable that may be added before or after another condition, or
 // forgotten there.
 type guard struct {
 	text string
@@ -41,8 +41,8 @@ func guards(l *local) []guard {
 	return nil
 }
 
-// guarded offers the guards of the variables of an if statement at both ends of its condition, and
-// drops those there.
+// guarded adds guards for the variables of an if statement at both ends of its condition, and drops
+// existing ones there.
 func (w *walker) guarded(n *ast.IfStmt) {
 	vars := w.mentioned(n)
 	if len(vars) > manyVariables || !w.oneLine(n.Cond.Pos(), n.Cond.End()) {
@@ -61,7 +61,7 @@ func (w *walker) guarded(n *ast.IfStmt) {
 	}
 }
 
-// unguard drops a guard from an end of a condition, where its variable is used elsewhere in the
+// unguard drops a guard from an end of a condition if its variable is used elsewhere in the
 // statement.
 func (w *walker) unguard(n *ast.IfStmt, v mention, g guard, text string) {
 	if v.times < 2 {
@@ -77,13 +77,13 @@ func (w *walker) unguard(n *ast.IfStmt, v mention, g guard, text string) {
 	}
 }
 
-// A mention is a variable and how often a statement names it.
+// A mention is a variable and the number of times that a statement names it.
 type mention struct {
 	*local
 	times int
 }
 
-// mentioned returns the variables that are in scope at an if statement's condition and named in it
+// mentioned returns the variables that are in scope at an if statement's condition and occur in it
 // or its body.
 func (w *walker) mentioned(n *ast.IfStmt) []mention {
 	var vars []mention

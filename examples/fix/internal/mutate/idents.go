@@ -54,7 +54,8 @@ func (w *walker) boolean(id *ast.Ident, other string) {
 	}
 }
 
-// selector offers other fields and methods of the same type, and other members of the same package.
+// selector substitutes other fields and methods of the same type, and other members of the same
+// package.
 func (w *walker) selector(s *ast.SelectorExpr) {
 	if sel := w.info.Selections[s]; sel != nil {
 		switch sel.Kind() {
@@ -75,10 +76,10 @@ func (w *walker) selector(s *ast.SelectorExpr) {
 	}
 }
 
-// field offers the fields beside the one selected that have its type.
+// field substitutes the other fields of the struct that have the same type.
 func (w *walker) field(s *ast.SelectorExpr, sel *types.Selection) {
 	if len(sel.Index()) != 1 {
-		return // of an embedded struct: its neighbours may be hidden
+		return // of an embedded struct: its neighbouring fields may be hidden
 	}
 	t := sel.Recv()
 	if p, ok := t.Underlying().(*types.Pointer); ok {
@@ -99,7 +100,7 @@ func (w *walker) field(s *ast.SelectorExpr, sel *types.Selection) {
 
 func (w *walker) visible(o types.Object) bool { return o.Exported() || w.unqualified(o) }
 
-// method offers the methods of the same signature that the receiver's own type declares.
+// method substitutes the methods with the same signature that the receiver's own type declares.
 func (w *walker) method(s *ast.SelectorExpr, sel *types.Selection) {
 	if len(sel.Index()) != 1 {
 		return

@@ -11,7 +11,7 @@ import (
 func (w *walker) literal(n *ast.BasicLit) {
 	switch w.parent(1).(type) {
 	case *ast.Field, *ast.ImportSpec, *ast.ArrayType:
-		return // a tag, a path, a type
+		return // a struct tag, an import path or a type
 	}
 	switch n.Kind {
 	case token.INT:
@@ -22,15 +22,15 @@ func (w *walker) literal(n *ast.BasicLit) {
 		w.stringSlips(n)
 	}
 	for _, other := range w.names.literals {
-		// Only literals that the function holds more than once are confused, so that the right one
-		// is still there to find.
+		// Only literals that occur more than once in the function are replaced, so that the right
+		// one can still be found there.
 		if other.kind == n.Kind && other.value != n.Value && len(n.Value) <= shortLiteral && w.names.literalCount[n.Value] > 1 && !w.isFormat(n) {
 			w.replaceNode(OtherLiteral, n, other.value)
 		}
 	}
 }
 
-// shortLiteral is the length up to which a literal is mistaken for another of the function.
+// shortLiteral is the length up to which a literal may be confused with another in the function.
 const shortLiteral = 24
 
 func (w *walker) integer(n *ast.BasicLit) {
@@ -68,13 +68,13 @@ func (w *walker) integer(n *ast.BasicLit) {
 	}
 }
 
-// runePairs are characters mistaken for each other, in both directions.
+// runePairs are characters that are confused with each other, in both directions.
 var runePairs = [][2]rune{
 	{'(', ')'}, {'[', ']'}, {'{', '}'}, {'<', '>'}, {'\'', '"'}, {' ', '\t'}, {'\n', '\r'}, {'-', '_'}, {'/', '\\'}, {'.', ','},
 	{',', ';'}, {':', ';'}, {'+', '-'}, {'0', '1'}, {'9', '0'}, {'[', '{'}, {']', '}'}, {'.', '/'}, {'&', '|'}, {'*', '?'},
 }
 
-// confused returns the characters that one may be mistaken for.
+// confused returns the characters that one may be confused with.
 func confused(r rune) []rune {
 	var others []rune
 	for _, p := range runePairs {
@@ -104,15 +104,15 @@ func otherCase(r rune) rune {
 func (w *walker) character(n *ast.BasicLit) {
 	s, err := strconv.Unquote(n.Value)
 	if err != nil || strconv.QuoteRune([]rune(s)[0]) != n.Value {
-		return // written in another way than the mutant would be
+		return // not written in the form that the mutant would have
 	}
 	for _, r := range confused([]rune(s)[0]) {
 		w.replaceNode(Rune, n, strconv.QuoteRune(r))
 	}
 }
 
-// stringSlips makes strings that differ a little: the case of the first letter, one separator for
-// another, the line ending, a space at the end. Strings with format verbs stay as they are.
+// stringSlips makes strings that differ slightly: the case of the first letter, one separator for
+// another, the line ending, a space at the end. Strings with format verbs stay unchanged.
 func (w *walker) stringSlips(n *ast.BasicLit) {
 	s, err := strconv.Unquote(n.Value)
 	if err != nil || strconv.Quote(s) != n.Value || len(s) > 40 || w.isFormat(n) || w.inMessage() {
@@ -155,8 +155,8 @@ func (w *walker) isFormat(n *ast.BasicLit) bool {
 	return n.Kind == token.STRING && strings.Contains(n.Value, "%")
 }
 
-// inMessage reports whether the node is the text of an error or a panic: what it says is nobody's
-// bug.
+// inMessage reports whether the node is the text of an error or a panic: a slip in it would not be
+// a bug.
 func (w *walker) inMessage() bool {
 	c, ok := w.parent(1).(*ast.CallExpr)
 	if !ok {

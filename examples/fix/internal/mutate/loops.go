@@ -5,19 +5,19 @@ import (
 	"go/token"
 )
 
-// ifFor makes a loop of an if, where nothing else changes its meaning.
+// ifFor turns an if into a loop if nothing else in it changes its meaning.
 func (w *walker) ifFor(n *ast.IfStmt) {
 	if n.Init != nil || n.Else != nil || leaves(n.Body) {
 		return
 	}
 	switch w.parent(1).(type) {
 	case *ast.IfStmt, *ast.LabeledStmt:
-		return // an else if, or a name for the statement that a loop would be
+		return // an else if, or a label on a statement that would become a loop
 	}
 	w.replace(IfFor, n.If, n.If+token.Pos(len("if")), "for")
 }
 
-// forIf makes an if of a loop with nothing but a condition.
+// forIf turns a loop that has only a condition into an if.
 func (w *walker) forIf(n *ast.ForStmt) {
 	if n.Init != nil || n.Post != nil || n.Cond == nil || leaves(n.Body) {
 		return
@@ -27,8 +27,8 @@ func (w *walker) forIf(n *ast.ForStmt) {
 	}
 }
 
-// leaves reports whether a block breaks or continues what is around it, or always ends with leaving
-// it.
+// leaves reports whether a block contains a break or continue that refers to an enclosing
+// statement, or always ends by leaving it.
 func leaves(b *ast.BlockStmt) bool {
 	if len(b.List) == 0 {
 		return true

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// members are what a package declares that can be mistaken for each other: its functions by name,
-// its constants as declared.
+// members holds the declarations of a package that can be confused with each other: its functions
+// by name, its constants in the order of declaration.
 type members struct {
 	functions []*types.Func
 	constants []*types.Const
 }
 
-// crowded is the number of names from which on a package is not searched: tables of system calls
-// and the like.
+// crowded is the number of names from which on a package is not searched: such packages contain
+// tables of system calls and the like.
 const crowded = 3000
 
 func (m *Mutator) members(p *types.Package) *members {
@@ -41,8 +41,8 @@ func (m *Mutator) members(p *types.Package) *members {
 	return all
 }
 
-// constant offers the constants declared beside one that have its type. Untyped constants must be
-// of one kind.
+// constant substitutes constants declared near it that have its type. Untyped constants must be of
+// the same kind.
 func (w *walker) constant(id *ast.Ident, c *types.Const) {
 	if c.Pkg() == nil || c.Parent() != c.Pkg().Scope() {
 		return
@@ -63,14 +63,14 @@ func (w *walker) constant(id *ast.Ident, c *types.Const) {
 	}
 }
 
-// together reports whether two constants belong together: they have a type of their own, or are
-// declared near each other.
+// together reports whether two constants belong together: they have a defined type, or are declared
+// near each other.
 func together(a, b *types.Const) bool {
 	basic, _ := a.Type().(*types.Basic)
 	return basic == nil || abs(int(a.Pos()-b.Pos())) < 1000
 }
 
-// function offers functions of the same package with the same signature, those whose names are
+// function substitutes functions of the same package with the same signature, those whose names are
 // nearest in the alphabet.
 func (w *walker) function(id *ast.Ident, f *types.Func) {
 	if f.Pkg() == nil || f.Signature().Recv() != nil || f.Signature().TypeParams() != nil {
@@ -92,8 +92,8 @@ func (w *walker) function(id *ast.Ident, f *types.Func) {
 	}
 }
 
-// families are functions of the standard library confused with each other, all of a row of one
-// signature.
+// families lists functions of the standard library that are confused with each other; those in a
+// row have the same signature.
 var families = [][]string{
 	{"HasPrefix", "HasSuffix", "Contains", "EqualFold", "ContainsAny"},
 	{"TrimLeft", "TrimRight", "Trim", "TrimPrefix", "TrimSuffix"},
@@ -103,11 +103,11 @@ var families = [][]string{
 	{"IsLetter", "IsDigit", "IsSpace", "IsUpper", "IsLower", "IsPunct", "IsNumber"},
 }
 
-// familiarPackages are the packages that families may belong to.
+// familiarPackages are the packages in which families are looked for.
 var familiarPackages = []string{"strings", "bytes", "math", "unicode"}
 
-// familiar offers the functions of the standard library that are confused most often; their names
-// need no type information.
+// familiar substitutes the functions of the standard library that are confused most often; they are
+// recognised without type information.
 func (w *walker) familiar(s *ast.SelectorExpr) {
 	id, ok := s.X.(*ast.Ident)
 	if !ok || !slices.Contains(familiarPackages, id.Name) || w.names.declared[id.Name] > 0 {
@@ -133,11 +133,11 @@ func (w *walker) familiar(s *ast.SelectorExpr) {
 	}
 }
 
-// cutsets are the functions whose second parameter is a string in package bytes too.
+// cutsets lists the functions whose second parameter is a string in package bytes as well.
 var cutsets = []string{"ContainsAny", "TrimLeft", "TrimRight", "Trim", "IndexAny", "LastIndexAny"}
 
-// interchangeable reports whether two functions of a row have one signature in a package, pkg where
-// it is known.
+// interchangeable reports whether two functions of a row have the same signature in a package. pkg
+// may be nil if it is not known.
 func interchangeable(pkg *types.Package, path, a, b string) bool {
 	if pkg != nil {
 		f, _ := pkg.Scope().Lookup(a).(*types.Func)

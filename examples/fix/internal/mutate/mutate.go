@@ -3,13 +3,13 @@
 // wrong variable, swapped arguments, a missing +1 or !, as single changed lines of otherwise
 // untouched source text.
 //
-// The set of kinds is closed under inversion: what one kind breaks, a kind of the set mends. So the
-// mutants of a broken function contain its repair, and [All] is also a symbolic enumerator of
+// The set of kinds is closed under inversion: what one kind breaks, a kind in the set repairs. So
+// the mutants of a broken function contain its repair, and [All] is also a symbolic enumerator of
 // repairs (see [Enumerate]).
 //
-// Texts are spliced into the source rather than printed from the tree, so that nothing but the slip
-// differs; where a slip changes how gofmt would space an expression (n-1 beside n - 1), that
-// expression is spaced anew as gofmt does.
+// Texts are spliced into the source rather than printed from the tree, so that only the slip
+// differs. If a slip changes how gofmt would space an expression (n-1 or n - 1), that expression is
+// spaced again as gofmt does.
 package mutate
 
 import (
@@ -30,17 +30,17 @@ type Mutant struct {
 }
 
 // All returns every mutant of a function: sorted by position, distinct, never equal to the original
-// line, each one parsing. src is the file that fset and fn describe. With type information mutants
-// are chosen that compile; without it (info nil), or where it is partial, only kinds that need none
+// line, and each parses. src is the file that fset and fn describe. With type information, mutants
+// are chosen that compile. Without it (info nil), or if it is partial, only kinds that need none
 // are used. A function without a body, with a //go: directive, or that uses cgo has no mutants.
 //
-// Callers with many functions of one package make a [Mutator] once instead.
+// Callers with many functions of one package should create one [Mutator] instead.
 func All(src []byte, fn *ast.FuncDecl, fset *token.FileSet, info *types.Info) []Mutant {
 	return New(info).All(src, fn, fset)
 }
 
-// Mutator makes the mutants of the functions that one types.Info describes, remembering what it
-// learned of the packages they use. It is for one goroutine at a time.
+// Mutator makes the mutants of the functions that one types.Info describes, and caches information
+// about the packages they use. It is for one goroutine at a time.
 type Mutator struct {
 	info     *types.Info
 	packages map[*types.Package]*members
@@ -54,7 +54,7 @@ func New(info *types.Info) *Mutator {
 	return &Mutator{info: info, packages: map[*types.Package]*members{}}
 }
 
-// All returns every mutant of a function, as the function [All] does.
+// All returns every mutant of a function, like the function [All].
 func (m *Mutator) All(src []byte, fn *ast.FuncDecl, fset *token.FileSet) []Mutant {
 	w := m.walker(src, fn, fset)
 	if w == nil {
@@ -82,14 +82,14 @@ type place struct {
 	text string
 }
 
-// A walker goes through one function and gathers its mutants.
+// A walker traverses one function and collects its mutants.
 type walker struct {
 	*Mutator
 	src   []byte
 	base  int // position of the first byte of src
 	fn    *ast.FuncDecl
 	first int   // line of the func keyword
-	lines []int // offsets in src where the function's lines start, and one past the last line's end
+	lines []int // offsets in src where the function's lines start, and the end of the last line plus one
 	stack []ast.Node
 	found []found
 	seen  map[place]struct{}
@@ -123,7 +123,7 @@ func (m *Mutator) walker(src []byte, fn *ast.FuncDecl, fset *token.FileSet) *wal
 }
 
 // directive reports whether a comment holds a compiler directive: such functions follow rules
-// beyond the language's.
+// beyond those of the language.
 func directive(doc *ast.CommentGroup) bool {
 	return doc != nil && slices.ContainsFunc(doc.List, func(c *ast.Comment) bool { return strings.HasPrefix(c.Text, "//go:") })
 }
@@ -143,7 +143,7 @@ func usesC(fn *ast.FuncDecl) bool {
 
 func (w *walker) offset(p token.Pos) int { return int(p) - w.base }
 
-// text is the source between two positions.
+// text returns the source of a node.
 func (w *walker) text(n ast.Node) string { return string(w.src[w.offset(n.Pos()):w.offset(n.End())]) }
 
 // line returns the index in w.lines of the line that holds the byte at offset.
@@ -160,7 +160,7 @@ func (w *walker) oneLine(pos, end token.Pos) bool {
 	return pos.IsValid() && end >= pos && w.line(w.offset(pos)) == w.line(w.offset(end))
 }
 
-// replace records the mutant in which the source from pos to end reads text.
+// replace records the mutant in which the source from pos to end is replaced by text.
 func (w *walker) replace(kind string, pos, end token.Pos, text string) {
 	if !pos.IsValid() || end < pos {
 		return
@@ -187,8 +187,8 @@ func (w *walker) replace(kind string, pos, end token.Pos, text string) {
 	w.found = append(w.found, found{Mutant{Kind: kind, Line: i + 1, Text: line}, from})
 }
 
-// glued reports whether text put between two pieces of source makes one token with what it touches,
-// such as a minus in 0<1.
+// glued reports whether text inserted between two pieces of source would form a token with its
+// neighbours, such as a minus in 0<1.
 func glued(before []byte, text string, after []byte) bool {
 	joined := append(append([]byte{}, before[max(0, len(before)-1):]...), text...)
 	joined = append(joined, after[:min(1, len(after))]...)
@@ -207,7 +207,7 @@ func wordByte(c byte) bool {
 	return c == '_' || c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
-// replaceNode records the mutant in which a node reads text.
+// replaceNode records the mutant in which a node is replaced by text.
 func (w *walker) replaceNode(kind string, n ast.Node, text string) {
 	w.replace(kind, n.Pos(), n.End(), text)
 }

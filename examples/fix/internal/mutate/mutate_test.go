@@ -18,7 +18,7 @@ import (
 // check parses and type-checks a file and returns what All needs for its last function.
 func check(t testing.TB, src string) ([]byte, *ast.FuncDecl, *token.FileSet, *types.Info) {
 	t.Helper()
-	installed() // for what it imports
+	installed() // needed to resolve imports
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "x.go", src, parser.ParseComments)
 	if err != nil {
@@ -30,7 +30,7 @@ func check(t testing.TB, src string) ([]byte, *ast.FuncDecl, *token.FileSet, *ty
 	return []byte(src), f.Decls[len(f.Decls)-1].(*ast.FuncDecl), fset, info
 }
 
-// texts returns the lines that mutants of one kind put in place of a line.
+// texts returns the lines that mutants of one kind substitute for a line.
 func texts(ms []Mutant, kind string) []string {
 	var ts []string
 	for _, m := range ms {
@@ -75,7 +75,7 @@ func TestKindsOfSlips(t *testing.T) {
 	}
 	for _, test := range tests {
 		src, fn, fset, info := check(t, "package x\n"+test.src+"\n")
-		if strings.HasSuffix(test.src, "error") { // the function under test is the one before
+		if strings.HasSuffix(test.src, "error") { // the function under test is the second to last
 			continue
 		}
 		got := texts(All(src, fn, fset, info), test.kind)
@@ -87,8 +87,8 @@ func TestKindsOfSlips(t *testing.T) {
 	}
 }
 
-// TestKindsAreListed holds Kinds against what functions of the standard library get: nothing
-// unlisted, nothing never made.
+// TestKindsAreListed compares Kinds with the mutants of functions in the standard library: no kind
+// is unlisted, and none is never made.
 func TestKindsAreListed(t *testing.T) {
 	kinds := Kinds()
 	if len(kinds) < 20 || !slices.IsSorted(kinds) || len(slices.Compact(slices.Clone(kinds))) != len(kinds) {
@@ -115,8 +115,8 @@ func TestKindsAreListed(t *testing.T) {
 	}
 }
 
-// TestInvariants holds every mutant of some packages, with and without type information, against
-// what All promises.
+// TestInvariants checks every mutant of some packages, with and without type information, against
+// the promises of All.
 func TestInvariants(t *testing.T) {
 	l := shared()
 	for _, path := range []string{"strings", "bufio", "text/tabwriter"} {
@@ -176,7 +176,7 @@ func TestWindowsLineEndings(t *testing.T) {
 	}
 }
 
-// TestPick sees that a kind with one mutant is drawn as often as a kind with many.
+// TestPick: a kind with one mutant is drawn as often as a kind with many.
 func TestPick(t *testing.T) {
 	ms := []Mutant{{Kind: "rare"}}
 	for i := range 99 {
@@ -208,7 +208,7 @@ func TestEnumerateOrder(t *testing.T) {
 	}
 }
 
-// FuzzAll gives All functions that parse but may be nonsense.
+// FuzzAll calls All for functions that parse but may be nonsense.
 func FuzzAll(f *testing.F) {
 	for _, body := range []string{"return a < b", "x := a[1:2:3]; for { break }", "defer f(); switch { case a && b: }", "var x = `a\nb`; _ = x[0]",
 		"if !(a || b) { return nil, err }", "L: for k, v := range m { continue L }", "f(func() int { return x-1 }, a /* c */ + 1)", "//line z.go:9\nreturn a+1"} {

@@ -6,27 +6,27 @@ import (
 	"go/types"
 )
 
-// reach is how far apart, among the declarations of one type, two names may be to be mistaken for
-// each other.
+// reach is the distance, among the declarations of one type, within which two names may be
+// confused.
 const reach = 12
 
-// names is what a function declares and uses, gathered before its slips are made.
+// names holds what a function declares and uses. It is collected before slips are made.
 type names struct {
 	all            []*local
-	byType         map[int][]*local        // variables by the number of their type, in the order of declaration
-	locals         map[types.Object]*local // with type information
-	params         map[string]*local       // without: parameters whose names are declared once
-	outer          map[types.Object]int    // package-level variables used, and how often
+	byType         map[int][]*local        // variables by type number, in the order of declaration
+	locals         map[types.Object]*local // only with type information
+	params         map[string]*local       // only without type information: parameters whose names are declared once
+	outer          map[types.Object]int    // package-level variables used, with the number of uses
 	types          []types.Type            // numbered types
-	typeNames      map[string]int          // without information: numbered type texts
-	declared       map[string]int          // how often each name is declared in the function
+	typeNames      map[string]int          // without type information: numbered type texts
+	declared       map[string]int          // number of declarations of each name in the function
 	literals       []literalValue
 	literalCount   map[string]int
-	reads          map[types.Object]int // uses that count as uses to the compiler
+	reads          map[types.Object]int // uses that the compiler counts as uses
 	conditionCount map[string]int
 	conditions     []ast.Expr          // operands of && and ||, and whole conditions, each text once
 	written        map[*ast.Ident]bool // identifiers that are only assigned to
-	packages       []*types.PkgName    // imported, with wrappers
+	packages       []*types.PkgName    // imported packages that have wrappers
 }
 
 type literalValue struct {
@@ -39,11 +39,11 @@ type local struct {
 	name  string
 	obj   types.Object // nil without type information
 	typ   int
-	index int // among those of its type
+	index int // among the locals of its type
 	param bool
 }
 
-// collect gathers the names, literals and conditions of the function.
+// collect collects the names, literals and conditions of the function.
 func (w *walker) collect() {
 	w.names = names{
 		byType: map[int][]*local{}, locals: map[types.Object]*local{}, params: map[string]*local{}, outer: map[types.Object]int{},
@@ -95,8 +95,8 @@ func (w *walker) parameters() {
 	declare(w.fn.Recv)
 	declare(w.fn.Type.Params)
 	declare(w.fn.Type.Results)
-	// Names declared inside hide parameters of the same name somewhere: those are then left alone
-	// without type information.
+	// A name declared inside hides a parameter of the same name somewhere: without type
+	// information, such parameters are left alone.
 	ast.Inspect(w.fn.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.ValueSpec:
@@ -144,7 +144,7 @@ func (w *walker) add(l *local) {
 	}
 }
 
-// typeText numbers a type known by its text only.
+// typeText returns the number of a type that is known only by its text.
 func (w *walker) typeText(text string) int {
 	n, ok := w.names.typeNames[text]
 	if !ok {
@@ -154,7 +154,7 @@ func (w *walker) typeText(text string) int {
 	return n
 }
 
-// typeNumber numbers a type, the same number for identical types.
+// typeNumber returns the number of a type, the same for identical types.
 func (w *walker) typeNumber(t types.Type) int {
 	for i, u := range w.names.types {
 		if types.Identical(t, u) {
@@ -192,7 +192,7 @@ func (w *walker) countIdent(id *ast.Ident) {
 	}
 }
 
-// unqualified reports whether an object is named without its package here.
+// unqualified reports whether an object is referred to without a package name here.
 func (w *walker) unqualified(o types.Object) bool {
 	self := w.info.Defs[w.fn.Name]
 	return self != nil && self.Pkg() == o.Pkg()
@@ -203,7 +203,8 @@ func valid(t types.Type) bool {
 	return !ok || b.Kind() != types.Invalid
 }
 
-// inScope reports whether a variable can be named at a position: declared before it and not hidden.
+// inScope reports whether a variable can be referred to at a position: it is declared before and
+// not hidden.
 func (w *walker) inScope(l *local, at token.Pos) bool {
 	if l.obj == nil {
 		return w.names.declared[l.name] == 1
@@ -230,7 +231,7 @@ func (w *walker) scope(at token.Pos) *types.Scope {
 	return w.info.Scopes[w.fn.Type]
 }
 
-// spare reports whether a use of a variable may go without leaving it declared and not used, or
+// spare reports whether a use of a variable may be removed without making the variable unused or
 // unknown to the function.
 func (w *walker) spare(l *local, id *ast.Ident) bool {
 	if l.obj == nil {
@@ -242,7 +243,7 @@ func (w *walker) spare(l *local, id *ast.Ident) bool {
 	return l.param || w.names.written[id] || w.names.reads[l.obj] > 1
 }
 
-// lookup returns the local that an identifier names, or nil.
+// lookup returns the local that an identifier refers to, or nil.
 func (w *walker) lookup(id *ast.Ident) *local {
 	if o := w.info.Uses[id]; o != nil {
 		return w.names.locals[o]
@@ -253,7 +254,7 @@ func (w *walker) lookup(id *ast.Ident) *local {
 	return nil
 }
 
-// variable offers the other variables of the same type.
+// variable substitutes the other variables of the same type.
 func (w *walker) variable(id *ast.Ident, l *local) {
 	if !w.spare(l, id) {
 		return

@@ -34,7 +34,7 @@ var assignSwaps = []operatorSwap{
 	{AssignPlain, token.ADD_ASSIGN, token.ASSIGN}, {AssignPlain, token.SUB_ASSIGN, token.ASSIGN}, {AssignPlain, token.OR_ASSIGN, token.ASSIGN},
 }
 
-// other returns the operator a swap puts in place of op.
+// other returns the operator that a swap substitutes for op.
 func (s operatorSwap) other(op token.Token) (token.Token, bool) {
 	switch op {
 	case s.a:
@@ -62,30 +62,31 @@ func (w *walker) binary(n *ast.BinaryExpr) {
 	}
 }
 
-// operatorFits reports whether the operands of n allow op: strings add but do not subtract,
-// pointers equal but have no order.
+// operatorFits reports whether the operands of n allow op: strings can be added but not subtracted,
+// pointers can be equal but not ordered.
 func (w *walker) operatorFits(n *ast.BinaryExpr, op token.Token) bool {
 	if op == token.MUL && endsInFunc(n.X) {
 		return false // func() * x is a function type with a pointer for its result
 	}
 	if w.info.Types[n].Value != nil {
-		return false // a constant expression is more likely to be refused than wrong
+		return false // a change in a constant expression is more likely to fail to compile than to be a bug
 	}
 	switch op {
 	case token.LAND, token.LOR:
 		return true
 	case token.EQL, token.NEQ:
-		return true // what has an order can be equal
+		return true // ordered types can also be compared for equality
 	}
 	basic := w.operandType(n)
-	if basic == nil { // not known: nothing that a string, a float or a pointer would refuse
+	if basic == nil { // unknown type: only operators that strings, floats and pointers allow, too
 		return op.Precedence() == n.Op.Precedence() && n.Op != token.EQL && n.Op != token.NEQ && n.Op != token.ADD &&
 			op != token.REM && !isString(n.X) && !isString(n.Y)
 	}
 	switch op {
 	case token.LSS, token.LEQ, token.GTR, token.GEQ:
 		if isZero(n.X) || isZero(n.Y) {
-			// An unsigned number is never below zero: the compiler does not mind, the reader does.
+			// An unsigned number is never below zero: the compiler accepts the comparison, but no
+			// reader would.
 			if basic.Info()&types.IsUnsigned != 0 && (op == token.LSS || op == token.GEQ) {
 				return false
 			}
@@ -114,8 +115,8 @@ func endsInFunc(e ast.Expr) bool {
 	return false
 }
 
-// operandType returns the basic type under both operands, nil when it is none or not known. Of a
-// shift it is the shifted one's.
+// operandType returns the basic type under both operands, or nil if it is not basic or not known.
+// For a shift, it is the type of the shifted operand.
 func (w *walker) operandType(n *ast.BinaryExpr) *types.Basic {
 	x := w.basic(n.X)
 	if x == nil || x.Kind() == types.UntypedNil || x.Info()&types.IsUntyped != 0 {
@@ -156,8 +157,8 @@ func isZero(e ast.Expr) bool {
 	return ok && l.Value == "0"
 }
 
-// swapOperands exchanges the operands where their order matters. Chains (a - b - c) are left alone:
-// they would not swap back.
+// swapOperands exchanges the operands of operators for which the order matters. Chains (a - b - c)
+// are left alone: they would not swap back.
 func (w *walker) swapOperands(n *ast.BinaryExpr) {
 	switch n.Op {
 	case token.SUB, token.QUO, token.REM:
@@ -165,7 +166,7 @@ func (w *walker) swapOperands(n *ast.BinaryExpr) {
 		return
 	}
 	if isLiteral(n.X) || isLiteral(n.Y) {
-		return // nobody writes 1 - n for n - 1
+		return // nobody writes 1 - n by mistake for n - 1
 	}
 	for _, e := range []ast.Expr{n.X, n.Y} {
 		if b, ok := e.(*ast.BinaryExpr); ok && b.Op.Precedence() <= n.Op.Precedence() {
@@ -183,7 +184,7 @@ func isLiteral(e ast.Expr) bool {
 	return ok
 }
 
-// swapText exchanges two nodes, the first before the second, of one line.
+// swapText exchanges two nodes on one line, the first before the second.
 func (w *walker) swapText(kind string, a, b ast.Node) {
 	if !w.oneLine(a.Pos(), b.End()) || w.text(a) == w.text(b) {
 		return
@@ -200,7 +201,7 @@ func (w *walker) incDec(n *ast.IncDecStmt) {
 	w.replace(Increment, n.TokPos, n.TokPos+2, op)
 }
 
-// sign drops the minus of -x; plusOne's places add it.
+// sign drops the minus of -x; addSign adds one.
 func (w *walker) sign(n *ast.UnaryExpr) {
 	if n.Op != token.SUB || !w.signPlace(w.parent(1)) || !isLiteral(n.X) && w.info.Types[n.X].Value != nil {
 		return

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// manyFields is the number of fields of one type in the receiver from which on none is mistaken for
-// a variable.
+// manyFields is the number of fields of one type in the receiver from which on none is confused
+// with a variable.
 const manyFields = 6
 
-// receiverFields returns the receiver's fields of a type, nil where there are too many of them, or
+// receiverFields returns the receiver's fields of a type. It returns nil if there are too many or
 // no receiver.
 func (w *walker) receiverFields(t types.Type) []*types.Var {
 	self := w.receiver()
@@ -50,7 +50,7 @@ func (w *walker) receiver() *types.Var {
 	return v
 }
 
-// toField puts fields of the receiver in place of a variable.
+// toField substitutes fields of the receiver for a variable.
 func (w *walker) toField(id *ast.Ident, l *local) {
 	self := w.receiver()
 	if self == nil || l.obj == nil || l.obj == self || w.names.outer[l.obj] > 0 || !w.spare(l, id) {
@@ -65,7 +65,7 @@ func (w *walker) toField(id *ast.Ident, l *local) {
 	}
 }
 
-// fromField puts variables in place of a field of the receiver.
+// fromField substitutes variables for a field of the receiver.
 func (w *walker) fromField(s *ast.SelectorExpr, sel *types.Selection) {
 	id, ok := s.X.(*ast.Ident)
 	self := w.receiver()

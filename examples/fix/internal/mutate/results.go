@@ -5,7 +5,7 @@ import (
 	"go/types"
 )
 
-// results offers the slips of a return: nil for an error or an error for nil, the zero value,
+// results makes the slips of a return: nil for an error or an error for nil, the zero value,
 // results swapped.
 func (w *walker) results(n *ast.ReturnStmt) {
 	for _, e := range n.Results {
@@ -30,8 +30,8 @@ func (w *walker) results(n *ast.ReturnStmt) {
 	}
 }
 
-// resultTypes returns the types of the results of the innermost function around the return; nil for
-// one that is not known.
+// resultTypes returns the result types of the innermost function around the return; nil for one
+// that is not known.
 func (w *walker) resultTypes() []types.Type {
 	list := w.fn.Type.Results
 	for i := len(w.stack) - 1; i >= 0; i-- {
@@ -56,7 +56,7 @@ func (w *walker) resultTypes() []types.Type {
 	return ts
 }
 
-// result confuses a returned variable with the zero value of its type.
+// result replaces a returned variable by the zero value of its type, or the reverse.
 func (w *walker) result(id *ast.Ident, want types.Type) {
 	if want == nil {
 		return
@@ -79,7 +79,7 @@ func (w *walker) result(id *ast.Ident, want types.Type) {
 
 func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }
 
-// offered reports whether a variable is among those that fromZero puts in place of a zero value.
+// offered reports whether a variable is among those that fromZero substitutes for a zero value.
 func (w *walker) offered(l *local, want types.Type) bool {
 	if l.obj == nil {
 		return isError(want) && l.name == "err"
@@ -87,7 +87,7 @@ func (w *walker) offered(l *local, want types.Type) bool {
 	return types.Identical(l.obj.Type(), want)
 }
 
-// fromZero puts variables of the wanted type in place of its zero value.
+// fromZero substitutes variables of the wanted type for its zero value.
 func (w *walker) fromZero(e ast.Expr, want types.Type, kind string) {
 	if zeroOf(want) != w.text(e) {
 		return
@@ -99,8 +99,7 @@ func (w *walker) fromZero(e ast.Expr, want types.Type, kind string) {
 	}
 }
 
-// zeroOf returns how the zero value of a type is written in a return, or nothing if it has no short
-// form.
+// zeroOf returns the spelling of a type's zero value in a return, or "" if it has no short form.
 func zeroOf(t types.Type) string {
 	switch u := t.Underlying().(type) {
 	case *types.Pointer, *types.Slice, *types.Map, *types.Chan, *types.Signature:

@@ -24,8 +24,7 @@ func (w *walker) index(n *ast.IndexExpr) {
 	}
 }
 
-// indexed reports whether an expression is a name for something with a length and elements in
-// order.
+// indexed reports whether an expression names something with a length and ordered elements.
 func (w *walker) indexed(e ast.Expr) bool {
 	switch e.(type) {
 	case *ast.Ident, *ast.SelectorExpr:
@@ -70,11 +69,11 @@ func (w *walker) slice(n *ast.SliceExpr) {
 	}
 }
 
-// manyBounds is the number of integer variables in a function from which on none is thought to be a
-// missing bound.
+// manyBounds is the number of integer variables in a function from which on no missing bound is
+// inserted.
 const manyBounds = 10
 
-// bounds returns the variables that may be a missing bound beside another.
+// bounds returns the variables that may be inserted as a missing bound next to another bound.
 func (w *walker) bounds(other ast.Expr) []*local {
 	var vs []*local
 	for _, l := range w.names.all {
@@ -92,7 +91,8 @@ func isInt(l *local) bool {
 	return l.obj != nil && types.Identical(l.obj.Type(), types.Typ[types.Int])
 }
 
-// isBound reports whether an expression is a variable that bounds would offer where it is missing.
+// isBound reports whether an expression is a variable that bounds would return if the bound were
+// missing.
 func (w *walker) isBound(e ast.Expr) bool {
 	id, ok := e.(*ast.Ident)
 	if !ok {
@@ -122,7 +122,7 @@ func (w *walker) tail(e ast.Expr) {
 	w.replaceNode(SliceTail, e, x+"[:len("+x+")-1]")
 }
 
-// rangeOver confuses the key with the value of a range, and what is ranged over with its tail.
+// rangeOver confuses the key with the value of a range, and the slice ranged over with its tail.
 func (w *walker) rangeOver(n *ast.RangeStmt) {
 	w.tail(n.X)
 	k, _ := n.Key.(*ast.Ident)

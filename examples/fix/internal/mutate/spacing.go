@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// respaced records the mutant in which the source from pos to end reads text, with the whole
-// expression around it spaced as gofmt spaces it: n-1 in an index, n - 1 alone. The expression e,
-// which is the node being visited or a child of it, holds the change.
+// respaced records the mutant in which the source from pos to end is replaced by text, with the
+// whole expression around it spaced as gofmt spaces it: n-1 in an index, n - 1 alone. The
+// expression e, which is the node being visited or a child of it, contains the change.
 func (w *walker) respaced(kind string, e ast.Expr, pos, end token.Pos, text string) {
 	root, deep := w.root(e)
 	if root == nil || root.End()-root.Pos() > 300 {
@@ -29,8 +29,8 @@ func (w *walker) respaced(kind string, e ast.Expr, pos, end token.Pos, text stri
 	w.replaceNode(kind, root, formatted)
 }
 
-// wasFormatted reports whether an expression is spaced as gofmt would, so that a change of it
-// should be too.
+// wasFormatted reports whether an expression is spaced as by gofmt, so that a changed one should be
+// too.
 func (w *walker) wasFormatted(root ast.Expr, old string, deep bool) bool {
 	if w.formatted == nil {
 		w.formatted = map[ast.Expr]bool{}
@@ -44,8 +44,8 @@ func (w *walker) wasFormatted(root ast.Expr, old string, deep bool) bool {
 	return same
 }
 
-// root returns the outermost expression of one line around e, and whether gofmt prints it more
-// tightly because of what is around it. It is nil if e itself is of several lines.
+// root returns the outermost expression around e that is on one line, and whether gofmt prints it
+// more tightly because of its surroundings. It returns nil if e itself spans several lines.
 func (w *walker) root(e ast.Expr) (ast.Expr, bool) {
 	if !w.oneLine(e.Pos(), e.End()) {
 		return nil, false
@@ -64,8 +64,8 @@ func (w *walker) root(e ast.Expr) (ast.Expr, bool) {
 	return e, false
 }
 
-// selfContained reports whether an expression spaces its parts as if they stood alone, or cannot
-// stand alone itself.
+// selfContained reports whether gofmt spaces the parts of an expression independently of what is
+// around it, or the expression cannot stand alone.
 func selfContained(e ast.Expr) bool {
 	switch e.(type) {
 	case *ast.KeyValueExpr, *ast.FuncLit, *ast.CompositeLit:
@@ -86,7 +86,7 @@ func deepIn(parent ast.Node, e ast.Expr) bool {
 	return false
 }
 
-// format spaces an expression as gofmt does, alone or (deep) as one of several arguments.
+// format spaces an expression as gofmt does, alone or (if deep is set) as one of several arguments.
 func format(expr string, deep bool) (string, bool) {
 	const prefix = "f(x, "
 	if deep {

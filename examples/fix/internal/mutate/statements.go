@@ -27,8 +27,8 @@ func (w *walker) assignFits(n *ast.AssignStmt, op token.Token) bool {
 		return false
 	}
 	if op == token.ASSIGN || n.Tok == token.ASSIGN {
-		// Only of like things: durations are not added to counters, nor functions at all. A blank
-		// is no place to add to.
+		// Both sides must have the same type: durations are not added to counters, and functions
+		// not at all. Nothing can be added to a blank identifier.
 		if b, ok := n.Lhs[0].(*ast.Ident); ok && b.Name == "_" || !w.alike(n.Lhs[0], n.Rhs[0]) {
 			return false
 		}
@@ -48,8 +48,8 @@ func (w *walker) assignFits(n *ast.AssignStmt, op token.Token) bool {
 	return basic.Info()&types.IsInteger != 0
 }
 
-// define confuses := with =: a variable hidden by a new one of its name, or set where a new one was
-// meant.
+// define confuses := with =: a variable is hidden by a new one of its name, or is set although a
+// new one was meant.
 func (w *walker) define(n *ast.AssignStmt) {
 	scope := w.scope(n.Pos())
 	if scope == nil || scope.Parent() == nil {
@@ -67,7 +67,7 @@ func (w *walker) define(n *ast.AssignStmt) {
 		var mine types.Object
 		if n.Tok == token.DEFINE {
 			if mine = w.info.Defs[id]; mine == nil {
-				continue // set, not declared, by this :=
+				continue // this := sets it and does not declare it
 			}
 			_, outer := scope.Parent().LookupParent(id.Name, n.Pos())
 			if v, ok := outer.(*types.Var); !ok || !types.Identical(v.Type(), mine.Type()) {
@@ -92,7 +92,7 @@ func (w *walker) define(n *ast.AssignStmt) {
 	}
 }
 
-// exactTypes reports whether := would give the variables the types that they have.
+// exactTypes reports whether := would give the variables their existing types.
 func (w *walker) exactTypes(n *ast.AssignStmt) bool {
 	if len(n.Lhs) != len(n.Rhs) {
 		t, ok := w.info.Types[n.Rhs[0]].Type.(*types.Tuple)
@@ -116,8 +116,8 @@ func (w *walker) exactTypes(n *ast.AssignStmt) bool {
 	return true
 }
 
-// readAfter reports whether the variable that id names is read after an assignment in its scope, or
-// in the rest of an if or for that the assignment opens.
+// readAfter reports whether the variable that id names is read after an assignment, in its scope or
+// in the rest of an if or for that begins with the assignment.
 func (w *walker) readAfter(id *ast.Ident, n *ast.AssignStmt, scope *types.Scope) bool {
 	o := w.info.Uses[id]
 	read := false

@@ -7,8 +7,9 @@ import (
 	"slices"
 )
 
-// value offers the slips of an expression that stands where its value alone counts: an operand of a
-// comparison, an argument, a result, what is assigned. The node being visited is its parent.
+// value makes the slips of an expression that is used only for its value: an operand of a
+// comparison, an argument, a result, the right side of an assignment. The node being visited is its
+// parent.
 func (w *walker) value(e ast.Expr) {
 	w.plusOne(e, false)
 	if w.signPlace(w.parent(0)) {
@@ -18,8 +19,8 @@ func (w *walker) value(e ast.Expr) {
 	w.negate(e)
 }
 
-// plusOne drops the 1 of x + 1 or x - 1, and adds it to others. sure says that the expression is an
-// integer for certain.
+// plusOne drops the 1 of x + 1 or x - 1, and adds it to other expressions. sure says that the
+// expression is certainly an integer.
 func (w *walker) plusOne(e ast.Expr, sure bool) {
 	if e == nil || !sure && !w.isInteger(e) {
 		return
@@ -72,14 +73,14 @@ func (w *walker) isBuiltin(e ast.Expr, name string) bool {
 	return o == nil || builtin
 }
 
-// wrappers are functions from a type to itself that are forgotten, or called once too often.
+// wrappers lists functions from a type to itself that are forgotten, or called once too often.
 var wrappers = map[string][]string{
 	"strings": {"ToLower", "ToUpper", "TrimSpace"}, "bytes": {"ToLower", "ToUpper", "TrimSpace"}, "math": {"Abs"},
 	"path/filepath": {"Clean", "ToSlash", "FromSlash"}, "path": {"Clean"}, "html": {"EscapeString"},
 	"net/url": {"PathEscape", "QueryEscape"}, "unicode": {"ToLower", "ToUpper"},
 }
 
-// wrap drops a wrapper around an expression, or puts one there.
+// wrap drops a wrapper around an expression, or adds one.
 func (w *walker) wrap(e ast.Expr) {
 	t := w.info.Types[e].Type
 	if t == nil || e.End()-e.Pos() > 60 {
@@ -115,7 +116,7 @@ func (w *walker) isWrapper(s *ast.SelectorExpr) bool {
 	return ok && slices.Contains(wrappers[p.Imported().Path()], s.Sel.Name)
 }
 
-// wrappable reports whether an expression is of a kind that people wrap: a name, a call, an
+// wrappable reports whether an expression is of a kind that is commonly wrapped: a name, a call, an
 // element.
 func wrappable(e ast.Expr) bool {
 	switch e.(type) {
@@ -125,7 +126,7 @@ func wrappable(e ast.Expr) bool {
 	return false
 }
 
-// namedPackages notes the packages that the file imports and wrappers are known of.
+// namedPackages records the imported packages for which wrappers are known.
 func (w *walker) namedPackages() {
 	scope := w.info.Scopes[w.fn.Type]
 	if scope == nil || scope.Parent() == nil {
@@ -139,7 +140,7 @@ func (w *walker) namedPackages() {
 	}
 }
 
-// named reports whether a package's name means the package at a position.
+// named reports whether a package's name refers to the package at a position.
 func (w *walker) named(p *types.PkgName, at token.Pos) bool {
 	scope := w.scope(at)
 	if scope == nil {

@@ -2,7 +2,7 @@ package mutate
 
 import "go/ast"
 
-// visit offers every node of the function to the slips that can happen there.
+// visit makes the slips that are possible at a node.
 func (w *walker) visit(n ast.Node) bool {
 	if n == nil {
 		w.stack = w.stack[:len(w.stack)-1]

@@ -14,7 +14,8 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// Candidate is a line of a function that differs between two versions, alone among its neighbours.
+// Candidate is a single line of a function that differs between two versions, while its neighbours
+// do not.
 type Candidate struct {
 	Dir, File string // relative to the module's root
 	Function  repair.Function
@@ -25,8 +26,8 @@ type Candidate struct {
 	Kind      string // Behaviour or Message
 }
 
-// Diff returns the candidates of two versions of a module, given where they are unpacked. Files
-// that do not parse, generated files, tests and packages without tests have none.
+// Diff returns the candidates between two unpacked versions of a module. Files that do not parse,
+// generated files, tests and packages without tests have none.
 func Diff(oldRoot, newRoot string) ([]Candidate, error) {
 	var all []Candidate
 	err := filepath.WalkDir(newRoot, func(path string, d fs.DirEntry, err error) error {
@@ -101,7 +102,8 @@ func diffFile(oldRoot, newRoot, rel string) []Candidate {
 	return all
 }
 
-// byName returns the functions whose name no other of the file has: a file may have many init.
+// byName returns the functions whose name is unique in the file: a file may have many init
+// functions.
 func byName(fns []repair.Function) map[string]repair.Function {
 	named, count := map[string]repair.Function{}, map[string]int{}
 	for _, f := range fns {
@@ -116,7 +118,7 @@ func byName(fns []repair.Function) map[string]repair.Function {
 	return named
 }
 
-// generated reports whether a file says that a program wrote it.
+// generated reports whether a file declares itself generated.
 func generated(src []byte) bool {
 	return bytes.Contains(src[:min(len(src), 2000)], []byte("DO NOT EDIT"))
 }
@@ -134,8 +136,8 @@ func testsOf(oldRoot, newRoot, dir string) (tests, changed bool) {
 	return len(names) > 0, false
 }
 
-// lines returns the single lines of a function that differ from the older text, in their place
-// alone. Of a function with many changes, none is a fix by itself.
+// lines returns the single lines of a function that replace a line of the older text while their
+// neighbours are unchanged. If a function has many changes, none is a fix by itself.
 func lines(before, after string) []Candidate {
 	edits := udiff.Lines(before+"\n", after+"\n")
 	if len(edits) == 0 || len(edits) > 4 {
@@ -158,7 +160,7 @@ func lines(before, after string) []Candidate {
 	return all
 }
 
-// newNumber returns the number, in the newer text, of the line that an edit puts there.
+// newNumber returns the number, in the newer text, of the line that an edit inserts.
 func newNumber(before string, edits []udiff.Edit, e udiff.Edit) int {
 	n := strings.Count(before[:e.Start], "\n") + 1
 	for _, other := range edits {
@@ -190,8 +192,8 @@ func words(line string) []word {
 	}
 }
 
-// distance is how many tokens of two lines lie between their common beginning and their common end,
-// in the longer one.
+// distance returns the number of tokens, in the longer of two lines, between their common beginning
+// and their common end.
 func distance(a, b string) int {
 	x, y := words(a), words(b)
 	for len(x) > 0 && len(y) > 0 && x[0] == y[0] {
@@ -203,8 +205,8 @@ func distance(a, b string) int {
 	return max(len(x), len(y))
 }
 
-// Promise tells how likely a candidate is to be a fix: more tokens in common, nothing else changed
-// in its function and a change in the package's tests make it likelier. It has no unit.
+// Promise scores how likely a candidate is to be a fix: more tokens in common, nothing else changed
+// in its function and a change in the package's tests raise the score. It has no unit.
 func (c Candidate) Promise() int {
 	p := 8 - min(distance(c.Old, c.New), 8)
 	if c.Sole {
@@ -219,7 +221,7 @@ func (c Candidate) Promise() int {
 	return p
 }
 
-// sameTokens reports whether two lines differ in nothing but spaces and comments.
+// sameTokens reports whether two lines differ only in spaces and comments.
 func sameTokens(a, b string) bool {
 	x, y := words(a), words(b)
 	if len(x) != len(y) {

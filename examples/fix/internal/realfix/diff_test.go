@@ -113,7 +113,7 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-// TestPromise sees that small changes with changed tests come first, and messages last.
+// TestPromise: small changes with changed tests come first, and messages last.
 func TestPromise(t *testing.T) {
 	small := Candidate{Old: "if a < b {", New: "if a <= b {", Tested: true, Kind: Behaviour}
 	large := Candidate{Old: "if a < b {", New: "if f(a, b, c) && g(d) {", Tested: true, Kind: Behaviour}

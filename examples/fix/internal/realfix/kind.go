@@ -11,7 +11,7 @@ var messageCall = regexp.MustCompile(`\b(Errorf|errors\.New|panic|[Ll]og\w*|Prin
 
 var versionNumber = regexp.MustCompile(`^["` + "`" + `]v?\d+\.\d+[.\w-]*["` + "`" + `]$`)
 
-// kindOf tells a change of behaviour from one of the words of a message or of a version number.
+// kindOf distinguishes a change of behaviour from one in a message's text or a version number.
 func kindOf(before, after string) string {
 	x, y := words(before), words(after)
 	if len(x) != len(y) {
@@ -31,7 +31,7 @@ func kindOf(before, after string) string {
 	return Message
 }
 
-// prose reports whether a string literal seems to be words for people.
+// prose reports whether a string literal seems to be text for people.
 func prose(text string) bool {
 	return len(strings.Fields(strings.Trim(text, "\"`"))) >= 2
 }

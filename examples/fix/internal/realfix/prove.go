@@ -18,8 +18,8 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/verify"
 )
 
-// Prover tells with a package's own tests which candidates are fixes. The module's files are
-// changed meanwhile and then put back.
+// Prover finds out with a package's own tests which candidates are fixes. The module's files are
+// changed during this and then restored.
 type Prover struct {
 	Root   string          // the newer version, writable
 	Env    []string        // environment of the go command, added to the process's own
@@ -28,16 +28,16 @@ type Prover struct {
 	Bins   string          // directory for test binaries, readable for Run
 	Limit  time.Duration   // for one run of a package's tests
 	Only   []string        // the tests to run; nil: all
-	Report func(string)    // hears what happens; may be nil
+	Report func(string)    // receives progress messages; may be nil
 }
 
-// ErrTests says that a package cannot be judged: its tests cannot be built or none passes.
+// ErrTests means that a package cannot be judged: its tests cannot be built or none passes.
 var ErrTests = errors.New("realfix: the package's own tests do not build or pass here")
 
-// Prove returns the fixes among the candidates of one package, without Module, From, Version and
-// Licence.
+// Prove returns the fixes among the candidates of one package. It leaves Module, From, Version and
+// Licence empty.
 func (p *Prover) Prove(ctx context.Context, dir string, candidates []Candidate) ([]Fix, error) {
-	// All at once first: most often no test minds any of them, and nothing more need be built.
+	// First all at once: usually no test fails with any of them, and nothing more need be built.
 	suspects, failed, err := p.together(ctx, dir, candidates)
 	if err != nil || len(failed) == 0 {
 		return nil, err
@@ -47,7 +47,7 @@ func (p *Prover) Prove(ctx context.Context, dir string, candidates []Candidate) 
 	}
 	passing, _ := p.test(ctx, dir, p.Only)
 	if !slices.ContainsFunc(failed, func(t string) bool { return slices.Contains(passing, t) }) {
-		return nil, nil // they fail as the package is
+		return nil, nil // the same tests already fail without the candidates
 	}
 	var found []Fix
 	for _, told := range p.told(ctx, dir, passing, suspects, len(suspects) > 1) {
@@ -60,7 +60,7 @@ func (p *Prover) Prove(ctx context.Context, dir string, candidates []Candidate) 
 	return found, ctx.Err()
 }
 
-// together tries all candidates that compile at once and returns them, and the tests that fail
+// together tries all candidates that compile at once. It returns those, and the tests that fail
 // then.
 func (p *Prover) together(ctx context.Context, dir string, candidates []Candidate) (left []Candidate, failed []string, err error) {
 	left = slices.Clone(candidates)
@@ -81,14 +81,13 @@ func (p *Prover) together(ctx context.Context, dir string, candidates []Candidat
 	return nil, nil, ctx.Err()
 }
 
-// told is a candidate and the tests that tell.
+// told is a candidate and the tests that detect it.
 type told struct {
 	Candidate
 	tests []string
 }
 
-// told returns the candidates that tests tell of. Of a set that is known to fail, or does, the
-// halves are tried.
+// told returns the candidates that tests detect. A set that fails, or is known to, is bisected.
 func (p *Prover) told(ctx context.Context, dir string, passing []string, candidates []Candidate, known bool) []told {
 	if ctx.Err() != nil {
 		return nil
@@ -103,7 +102,7 @@ func (p *Prover) told(ctx context.Context, dir string, passing []string, candida
 	if len(candidates) > 1 {
 		return p.told(ctx, dir, passing, candidates, true)
 	}
-	// Once more, both ways, so that a test that fails now and then is not taken for one that tells.
+	// Run both ways once more, so that a flaky test is not mistaken for one that detects the line.
 	again, _ := p.try(ctx, dir, failed, nil, candidates...)
 	if len(again) == 0 || !p.build(ctx, dir, nil) {
 		return nil
@@ -122,8 +121,9 @@ func (p *Prover) report(format string, args ...any) {
 	}
 }
 
-// try runs the tests with the old lines of candidates in place and returns which of the passing
-// ones fail; of all if passing is nil. Places that the compiler complains of are added to refused.
+// try runs the tests with the old lines of candidates applied and returns which of the passing ones
+// fail, or which of all tests if passing is nil. Places where the compiler reports an error are
+// added to refused.
 func (p *Prover) try(ctx context.Context, dir string, passing []string, refused *[]place, candidates ...Candidate) (failed []string, built bool) {
 	kept := map[string][]byte{}
 	defer func() {
@@ -142,7 +142,7 @@ func (p *Prover) try(ctx context.Context, dir string, passing []string, refused 
 		if kept[name] == nil {
 			kept[name] = src
 		}
-		// Lines only are replaced, so the places of the other candidates stay right.
+		// Only whole lines are replaced, so the line numbers of the other candidates stay valid.
 		mutated, err := repair.Apply(src, c.Function, c.Line, c.Old)
 		if err != nil || os.WriteFile(name, mutated, 0o644) != nil {
 			return nil, false
@@ -160,7 +160,7 @@ func (p *Prover) try(ctx context.Context, dir string, passing []string, refused 
 
 func (p *Prover) bin() string { return filepath.Join(p.Bins, "realfix.test") }
 
-// A place is a line of a file that the compiler complains of.
+// A place is a line of a file where the compiler reports an error.
 type place struct {
 	file string // base name
 	line int
@@ -173,10 +173,10 @@ func (at place) in(c Candidate) bool {
 
 var complaint = regexp.MustCompile(`(?m)^(\S+\.go):(\d+):`)
 
-// buildLimit is for one build on a busy machine.
+// buildLimit is the time limit for one build, even on a busy machine.
 const buildLimit = 10 * time.Minute
 
-// build builds the package's test binary, without optimizing what is built for one run.
+// build builds the package's test binary, without optimisation, since it is run only once.
 func (p *Prover) build(ctx context.Context, dir string, refused *[]place) bool {
 	_ = os.Remove(p.bin())
 	args := []string{"go", "test", "-c", "-vet=off", "-gcflags=-e -N -l", "-ldflags=-s -w", "-o", p.bin(), "./" + filepath.ToSlash(dir)}
@@ -196,7 +196,7 @@ func (p *Prover) build(ctx context.Context, dir string, refused *[]place) bool {
 
 var verdict = regexp.MustCompile(`(?m)^--- (PASS|FAIL): (\S+)|^=== RUN +([^/\s]+)$`)
 
-// test runs the test binary, all tests or the ones named, and returns the top-level tests that
+// test runs the test binary, all tests or only the named ones, and returns the top-level tests that
 // passed and failed. A test that ends the whole program, by a panic or by not ending, has failed
 // too.
 func (p *Prover) test(ctx context.Context, dir string, only []string) (passed, failed []string) {
@@ -231,7 +231,7 @@ func firstLines(out []byte, n int) string {
 	return strings.Join(lines[:min(n, len(lines))], " | ")
 }
 
-// fix describes a candidate that tests tell of.
+// fix describes a candidate that tests detect.
 func (p *Prover) fix(c Candidate, failed []string) (Fix, error) {
 	src, err := os.ReadFile(filepath.Join(p.Root, c.File))
 	if err != nil {

@@ -26,7 +26,7 @@ func TestTwo(t *testing.T) { two(1, 2) }
 func TestBroken(t *testing.T) { t.Fail() }
 `
 
-// TestProve takes one of two changed lines for a fix: the one that a test tells of, by a panic.
+// TestProve: of two changed lines, the one that a test detects, by a panic, is a fix.
 func TestProve(t *testing.T) {
 	old := write(t, map[string]string{"p/p.go": before, "p/p_test.go": provenTest})
 	root := write(t, map[string]string{"go.mod": "module example.com/m\n\ngo 1.21\n", "p/p.go": after, "p/p_test.go": provenTest})
@@ -34,7 +34,7 @@ func TestProve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// One more that does not compile: it must not spoil the others.
+	// An additional candidate that does not compile: it must not affect the others.
 	refused := candidates[1]
 	refused.Line, refused.Old = 3, "c++"
 	plain := verify.Plain{Env: os.Environ()}
@@ -63,7 +63,7 @@ func TestProve(t *testing.T) {
 	}
 }
 
-// TestFixes holds the fixes of the repository against what they promise.
+// TestFixes checks that the fixes in the repository keep their promises.
 func TestFixes(t *testing.T) {
 	fixes, err := Fixes()
 	if err != nil {

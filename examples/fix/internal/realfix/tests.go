@@ -10,8 +10,8 @@ import (
 )
 
 // ChangedTests returns the names of the tests of a package that differ between two versions of its
-// module, themselves or in what they use of the package's test files: helpers, tables. None means
-// that they do not differ or cannot be told apart.
+// module, themselves or in the helpers and tables that they use from the package's test files. It
+// returns none if they do not differ or cannot be distinguished.
 func ChangedTests(oldRoot, newRoot, dir string) []string {
 	before, after := testDecls(filepath.Join(oldRoot, dir)), testDecls(filepath.Join(newRoot, dir))
 	changed := map[string]bool{}
@@ -38,10 +38,10 @@ func ChangedTests(oldRoot, newRoot, dir string) []string {
 	return tests
 }
 
-// A testDecl is a declaration of a test file.
+// A testDecl is a declaration in a test file.
 type testDecl struct {
 	text     string
-	uses     []string // names in it
+	uses     []string // identifiers in it
 	function bool
 }
 
@@ -75,8 +75,8 @@ func testDecls(dir string) map[string]testDecl {
 	return all
 }
 
-// newTestDecl reduces a declaration to its names and literals in order, which is text enough to see
-// it change.
+// newTestDecl reduces a declaration to its names and literals in order, which is enough to detect a
+// change.
 func newTestDecl(n ast.Node, function bool) testDecl {
 	var text strings.Builder
 	var uses []string

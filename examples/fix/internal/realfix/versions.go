@@ -16,12 +16,12 @@ import (
 // Release is a released version of a module, unpacked.
 type Release struct {
 	Version string
-	Dir     string // in the module cache: not to be changed
+	Dir     string // in the module cache: must not be changed
 }
 
 // Releases returns the newest releases of a module, at most limit, oldest first, fetched through
-// the module proxy. Dir is a directory with a go.mod to run the go command in. Versions that cannot
-// be had are left out.
+// the module proxy. dir is a directory with a go.mod in which the go command is run. Versions that
+// are not available are left out.
 func Releases(ctx context.Context, dir, module string, limit int) ([]Release, error) {
 	out, err := goCommand(ctx, dir, "list", "-m", "-versions", "-json", module)
 	if err != nil {
@@ -62,7 +62,7 @@ func Releases(ctx context.Context, dir, module string, limit int) ([]Release, er
 	return releases, nil
 }
 
-// goCommand runs the go command and returns its output, also when it fails.
+// goCommand runs the go command and returns its output, even if it fails.
 func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir

@@ -7,15 +7,14 @@ import (
 	"strings"
 )
 
-// ErrIdentity is the error of an edit that changes nothing, or nothing but white space and
-// comments.
+// ErrIdentity is the error of an edit that changes nothing, or only white space and comments.
 var ErrIdentity = errors.New("the line is so already")
 
-// Apply returns a source in which a line of a function, counted from 1 at the func line, has a new
-// text. The line keeps its indentation, the space behind its text and its ending; a blank line
-// takes the indentation of the line before. Apply refuses a text with which the function has the
-// [Tokens] that it has, or that has line breaks, a line outside the function, and a function that
-// is not in src as f says.
+// Apply returns a source in which a line of a function, counted from 1 at the func line, is
+// replaced by a new text. The line keeps its indentation, trailing space and line ending; a blank
+// line takes the indentation of the line before. Apply returns an error if the text leaves the
+// function's [Tokens] unchanged or has line breaks, if the line is outside the function, or if the
+// function is not in src where f says.
 func Apply(src []byte, f Function, line int, text string) ([]byte, error) {
 	if strings.ContainsAny(text, "\r\n") {
 		return nil, errors.New("repair: edit line: the new text has a line break; an edit replaces one line by one line")
@@ -34,7 +33,7 @@ func Apply(src []byte, f Function, line int, text string) ([]byte, error) {
 	}
 	if text != "" {
 		old := lines[line-1]
-		behind := old[len(strings.TrimRight(old, " \t")):] // in a string over several lines it matters
+		behind := old[len(strings.TrimRight(old, " \t")):] // it matters in a string over several lines
 		if strings.TrimSpace(old) == "" {
 			behind = ""
 		}
@@ -45,7 +44,7 @@ func Apply(src []byte, f Function, line int, text string) ([]byte, error) {
 	return append(out, src[to:]...), nil
 }
 
-// lineAt returns where line n of a source, from 1, begins and ends, its ending left out.
+// lineAt returns the start and end of line n of a source, from 1, without the line ending.
 func lineAt(src []byte, n int) (from, to int, ok bool) {
 	for ; n > 1; n-- {
 		i := bytes.IndexByte(src[from:], '\n')
@@ -64,7 +63,8 @@ func lineAt(src []byte, n int) (from, to int, ok bool) {
 	return from, to, n == 1
 }
 
-// indentation returns the space before the text of a line, or what a blank one should have.
+// indentation returns the space before the text of a line, or the space that a blank line should
+// have.
 func indentation(lines []string, i int) string {
 	for k := i; k >= 0; k-- {
 		if l := lines[k]; strings.TrimSpace(l) != "" {

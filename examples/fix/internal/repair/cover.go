@@ -11,19 +11,19 @@ import (
 	"golang.org/x/tools/cover"
 )
 
-// Block is a stretch of code that runs as one, as the cover tool cuts it. Lines and columns count
-// from 1; the end is behind the last character.
+// Block is a basic block in the sense of the cover tool. Lines and columns count from 1; the end is
+// after the last character.
 type Block struct {
 	StartLine, StartCol int
 	EndLine, EndCol     int
 	Count               int // how often it ran
 }
 
-// Profile is the coverage of one test, or of several together: the blocks of each file, which is
+// Profile is the coverage of one test, or of several together: the blocks of each file. A file is
 // named by its import path and base name, "example.com/mod/pkg/file.go".
 type Profile map[string][]Block
 
-// ParseProfile reads a profile as go test -coverprofile writes it.
+// ParseProfile parses a profile written by go test -coverprofile.
 func ParseProfile(data []byte) (Profile, error) {
 	files, err := cover.ParseProfilesFromReader(bytes.NewReader(data))
 	if err != nil {
@@ -40,7 +40,7 @@ func ParseProfile(data []byte) (Profile, error) {
 	return p, nil
 }
 
-// blocks returns the blocks of a file, whatever part of the path its name is.
+// blocks returns the blocks of a file, whose name may be any part of the path.
 func (p Profile) blocks(file string) []Block {
 	file = path.Clean(filepath.ToSlash(file))
 	if b, ok := p[file]; ok {
@@ -52,9 +52,9 @@ func (p Profile) blocks(file string) []Block {
 		if path.Base(name) != path.Base(file) {
 			continue
 		}
-		// Of several files of that name it is the one with most of the path in common. A tie goes
-		// to the one with the shorter path: a file at the root of a module has nothing but its name
-		// in common with its own path too.
+		// If several files have that name, the one with the longest common path suffix is chosen.
+		// In a tie it is the one with the shorter path: a file at the root of a module has only its
+		// name in common with its own path.
 		if best == "" || cmp.Or(commonTail(best, file)-commonTail(name, file), strings.Count(name, "/")-strings.Count(best, "/"), strings.Compare(name, best)) < 0 {
 			best, found = name, b
 		}
@@ -62,7 +62,7 @@ func (p Profile) blocks(file string) []Block {
 	return found
 }
 
-// commonTail counts the elements in which two paths end alike.
+// commonTail counts the equal elements at the ends of two paths.
 func commonTail(a, b string) int {
 	x, y := strings.Split(a, "/"), strings.Split(b, "/")
 	n := 0
@@ -72,7 +72,7 @@ func commonTail(a, b string) int {
 	return n
 }
 
-// lines returns which lines of a function ran, nil if none did.
+// lines reports for each line of a function whether it ran. It returns nil if none did.
 func (p Profile) lines(f Function) []bool {
 	var ran []bool
 	for _, b := range p.blocks(f.File) {

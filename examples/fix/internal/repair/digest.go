@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// maxDigestLine is how long a line of a digest gets, in bytes.
+// maxDigestLine limits the length of a line in a digest, in bytes.
 const maxDigestLine = 160
 
-// Digest returns the most telling lines of the output of go test, plain, with -v or with -json, in
-// at most budget bytes and in the order in which they came: panics and where in the code they
-// began, compile errors, what was got and wanted, other messages of failing tests. What differs
-// from run to run (times, temporary directories, addresses) and what says nothing beyond the names
-// of the tests is left out; long lines lose their middle.
+// Digest returns the most informative lines of the output of go test, plain, with -v or with -json,
+// in at most budget bytes and in their original order: panics and where in the code they began,
+// compile errors, what was got and wanted, and other messages of failing tests. Text that differs
+// from run to run (times, temporary directories, addresses) is removed, and so are lines that say
+// no more than the names of the tests. Long lines are shortened in the middle.
 func Digest(output string, budget int) string {
 	lines := candidates(failingOutput(output))
 	order := make([]int, len(lines))
@@ -28,7 +28,7 @@ func Digest(output string, budget int) string {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(lines[b].weight, lines[a].weight) })
 	chosen, size := make([]bool, len(lines)), 0
 	for _, i := range order {
-		if n := len(lines[i].text) + 1; size+n <= budget+1 { // the last line has no ending
+		if n := len(lines[i].text) + 1; size+n <= budget+1 { // the last line has no line ending
 			chosen[i] = true
 			size += n
 		} else if size == 0 {
@@ -45,8 +45,8 @@ func Digest(output string, budget int) string {
 	return strings.Join(out, "\n")
 }
 
-// failingOutput returns the lines of an output, those of passing tests left out where it tells
-// whose they are.
+// failingOutput returns the lines of an output, without those of passing tests if the output shows
+// which these are.
 func failingOutput(output string) []string {
 	output = strings.ToValidUTF8(output, "?")
 	var segments []segment
@@ -83,18 +83,18 @@ var (
 	turn    = regexp.MustCompile(`^\s*=== (?:RUN|CONT|NAME|PAUSE)\s+(\S*)`)
 )
 
-// plainSegments cuts plain output where go test says whose turn it is.
+// plainSegments splits plain output where go test says which test comes next.
 func plainSegments(output string) []segment {
 	segments := []segment{{}}
 	for l := range strings.Lines(output) {
 		l = strings.TrimRight(l, "\r\n")
-		l = l[strings.LastIndexByte(l, 0x16)+1:] // the mark that test2json looks for
+		l = l[strings.LastIndexByte(l, 0x16)+1:] // the marker that test2json looks for
 		if m := turn.FindStringSubmatch(l); m != nil {
 			segments = append(segments, segment{test: m[1]})
 			continue
 		}
 		s := &segments[len(segments)-1]
-		if m := verdict.FindStringSubmatch(l); m != nil { // messages follow it where there is no -v
+		if m := verdict.FindStringSubmatch(l); m != nil { // without -v, messages follow it
 			segments = append(segments, segment{test: m[2], lines: []string{l}})
 			continue
 		}
@@ -107,7 +107,7 @@ func plainSegments(output string) []segment {
 	return segments
 }
 
-// event is what -json prints a line for.
+// event is a line of -json output.
 type event struct{ Action, Package, Test, Output, ImportPath string }
 
 func isJSON(output string) bool {
@@ -116,7 +116,7 @@ func isJSON(output string) bool {
 	return strings.HasPrefix(first, "{") && json.Unmarshal([]byte(first), &e) == nil && e.Action != ""
 }
 
-// jsonSegments collects what each test printed; lines that are no events belong to none.
+// jsonSegments collects the output of each test; lines that are not events belong to none.
 func jsonSegments(output string) []segment {
 	var segments []segment
 	at := map[string]int{}
@@ -151,7 +151,7 @@ func jsonSegments(output string) []segment {
 	return segments
 }
 
-// A telling is a line that may be shown, and how much it tells.
+// A telling is a line that may be shown, with its weight.
 type telling struct {
 	text   string
 	weight int
@@ -163,8 +163,8 @@ const (
 	weightFrame   = 95
 	weightCompile = 90
 	weightMessage = 80 // file:line: text
-	weightCompare = 70 // got, want and the like
-	weightMore    = 50 // what continues a message
+	weightCompare = 70 // got, want and similar
+	weightMore    = 50 // continuation of a message
 	weightOther   = 10
 )
 
@@ -176,7 +176,7 @@ var (
 	comparison   = regexp.MustCompile(`(?i)\b(?:got|want(?:ed)?|expect(?:ed|s)?|actual|have|diff|not equal|mismatch|should)\b|^\s*[-+]\s*\S|!=`)
 )
 
-// candidates rates the lines and leaves out those that tell nothing, or nothing new.
+// candidates assigns weights to the lines and drops those that say nothing, or nothing new.
 func candidates(lines []string) []telling {
 	var out []telling
 	seen := map[string]bool{}
@@ -211,14 +211,14 @@ func candidates(lines []string) []telling {
 	return out
 }
 
-// maxFrames is how many frames of a panic are shown.
+// maxFrames limits the frames shown of a panic.
 const maxFrames = 3
 
-// panicEnd reads what follows a panic, shows the innermost frames of the code under test, and
-// returns the last line of it.
+// panicEnd reads what follows a panic, adds the innermost frames of the code under test, and
+// returns the index of its last line.
 func panicEnd(lines []string, i int, add func(string, int)) int {
 	start := i
-	for i < len(lines) && !strings.HasPrefix(lines[i], "goroutine ") { // the rest of a message, or "[signal …"
+	for i < len(lines) && !strings.HasPrefix(lines[i], "goroutine ") { // the rest of the message, or "[signal …"
 		if strings.HasPrefix(lines[i], "\tpanic: ") || dropped.MatchString(lines[i]) && strings.TrimSpace(lines[i]) != "" && !strings.HasPrefix(lines[i], "[signal ") {
 			return max(start, i) - 1
 		}
@@ -247,7 +247,7 @@ func firstFrames(frames []Frame) []Frame {
 	return frames[:min(len(frames), maxFrames)]
 }
 
-// traceLine reports whether a line belongs to a trace of goroutines.
+// traceLine reports whether a line belongs to a goroutine trace.
 func traceLine(l string) bool {
 	_, _, isFrame := frameName(l)
 	return l == "" || isFrame || framePos.MatchString(l) || strings.HasPrefix(l, "goroutine ") || strings.HasPrefix(l, "created by ") ||
@@ -277,7 +277,7 @@ func clean(l string) string {
 	return strings.TrimSpace(blanks.ReplaceAllString(l, " "))
 }
 
-// squeeze shortens a text to at most n bytes by leaving out its middle.
+// squeeze shortens a text to at most n bytes by leaving out the middle.
 func squeeze(s string, n int) string {
 	const mark = "..."
 	if len(s) <= n {

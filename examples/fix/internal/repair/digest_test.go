@@ -14,7 +14,7 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// failing is a module whose tests fail in every way that a digest knows.
+// failing is a module whose tests fail in every way that Digest recognises.
 var failing = map[string]string{
 	"go.mod": "module example.com/failing\n\ngo 1.21\n",
 	"list.go": `package failing
@@ -85,7 +85,7 @@ func goTest(t *testing.T, dir string, env []string, args ...string) string {
 	cmd := exec.Command("go", append([]string{"test"}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off"), env...)
-	out, _ := cmd.CombinedOutput() // a failing test is the point
+	out, _ := cmd.CombinedOutput() // the tests are expected to fail
 	return string(out)
 }
 

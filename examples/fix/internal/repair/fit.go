@@ -5,24 +5,23 @@ import (
 	"strings"
 )
 
-// How long a report and a function together may be: the model has a context of 1,024 tokens, and
-// what is left of it is for the frame of the prompt and the answer. A token of such texts holds 2.3
-// bytes or more, but not always.
+// Limits on the length of a report and a function together: the model has a context of 1,024
+// tokens, and the rest of it is for the frame of the prompt and the answer. A token of such texts
+// usually holds 2.3 bytes or more.
 const (
 	besideBytes  = 2150
 	besideTokens = 870
 )
 
-// ReadBeside returns the text in which a model reads a candidate behind a report, as much of it as
-// its context has room for. The count tells how many tokens a text is; it is nil where nothing
-// tells.
+// ReadBeside returns the text in which a model reads a candidate after a report, shortened to what
+// fits into its context. count returns the number of tokens in a text; it may be nil.
 func (r Ranked) ReadBeside(report string, number int, count func(string) int) string {
 	return fit(besideBytes-len(report), report, count, func(budget int) string {
 		return withPackage(ReadWithin(budget, number, r.Function, r.Marks), r)
 	})
 }
 
-// fit returns the text of the largest budget, from a first one down, that has room behind a report.
+// fit returns the text for the largest budget, starting at the given one, that fits after a report.
 func fit(budget int, report string, count func(string) int, text func(budget int) string) string {
 	const least = besideBytes / 4
 	for budget = max(budget, least); ; budget -= budget / 10 {
@@ -33,8 +32,8 @@ func fit(budget int, report string, count func(string) int, text func(budget int
 	}
 }
 
-// Shows reports whether a text of [Ranked.ReadBeside] or [Read] has a line of the function: of long
-// functions some are left out.
+// Shows reports whether a text from [Ranked.ReadBeside] or [Read] shows a line of the function: of
+// long functions some lines are left out.
 func Shows(text string, line int) bool {
 	_, behind, ok := strings.Cut(text, "\n"+strconv.Itoa(line))
 	for ok {

@@ -70,7 +70,7 @@ func TestApply(t *testing.T) {
 		for _, tt := range []struct {
 			line      int
 			text, old string
-			want      string // what stands in place of old; "" where it is refused
+			want      string // the replacement of old; "" if it is refused
 		}{
 			{2, "if i <= 0 {", "\tif i < 0 {", "\tif i <= 0 {"},
 			{2, "  if i <= 0 {\t", "\tif i < 0 {", "\tif i <= 0 {"},
@@ -116,7 +116,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadLong: a long function is shown around its suspicious lines, whatever the room.
+// TestReadLong: a long function is shown around its suspicious lines, whatever the budget.
 func TestReadLong(t *testing.T) {
 	lines := []string{"func long() {"}
 	marks := []repair.Mark{repair.Run}

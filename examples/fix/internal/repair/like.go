@@ -14,28 +14,29 @@ const (
 	maxLike       = 8   // lines
 	maxLikeBytes  = 330 // of all lines
 	maxLikeLine   = 100 // bytes
-	minLikeTokens = 4   // what is shorter is like too much
-	likeEach      = 2   // lines that are like the same one
+	minLikeTokens = 4   // shorter lines resemble too many others
+	likeEach      = 2   // lines that resemble the same line
 )
 
-// A kinLine is a line of a function as other functions look for it.
+// A kinLine is a line of a function in the form in which other functions search for it.
 type kinLine struct {
-	text, from string // from is the function's name
+	text, from string // from is the name of its function
 	place      int32
 	grams      []int32
-	weight     float64 // of all grams
+	weight     float64 // total of its grams
 }
 
-// A kin knows the lines of a package's functions by their tokens and pairs of tokens, here called
+// A kin indexes the lines of a package's functions by their tokens and pairs of tokens, here called
 // grams.
 type kin struct {
 	ids   map[string]int32
 	lines []kinLine
-	posts [][]int32 // by gram, the lines that have it
-	rare  []float64 // by gram, what it weighs
+	posts [][]int32 // by gram, the lines that contain it
+	rare  []float64 // by gram, its weight
 }
 
-// grams returns those of a line, each once; ones that are not known yet are made known or left out.
+// grams returns the grams of a line, each once. Unknown grams are added if add is set, or else left
+// out.
 func (k *kin) grams(line string, add bool) []int32 {
 	tokens := strings.Split(strings.TrimSuffix(Tokens(line), "\x00"), "\x00")
 	if len(tokens) < minLikeTokens {
@@ -63,14 +64,14 @@ func (k *kin) grams(line string, add bool) []int32 {
 	return slices.Compact(out)
 }
 
-// takeLines adds the lines of the function that was made a place last.
+// takeLines adds the lines of the function that was last added as a place.
 func (n *Names) takeLines(fset *token.FileSet, src []byte, d ast.Decl) {
 	fn, ok := d.(*ast.FuncDecl)
 	if !ok || fn.Body == nil {
 		return
 	}
 	from, to := fset.PositionFor(fn.Pos(), false).Offset, fset.PositionFor(fn.End(), false).Offset
-	if from < 0 || to > len(src) || from > to { // the parser's guess at the end of what is broken
+	if from < 0 || to > len(src) || from > to { // the parser's guess at the end of broken code
 		return
 	}
 	seen := map[string]bool{}
@@ -85,7 +86,7 @@ func (n *Names) takeLines(fset *token.FileSet, src []byte, d ast.Decl) {
 	}
 }
 
-// bare is a line without its indentation and without a comment behind it.
+// bare returns a line without its indentation and trailing comment.
 func bare(l string) string {
 	l = strings.TrimSpace(l)
 	if strings.HasPrefix(l, "//") {
@@ -97,7 +98,7 @@ func bare(l string) string {
 	return l
 }
 
-// finish weighs grams by how rare they are.
+// finish sets the weights of grams by their rarity.
 func (k *kin) finish() {
 	k.posts, k.rare = make([][]int32, len(k.ids)), make([]float64, len(k.ids))
 	for i, l := range k.lines {
@@ -121,9 +122,9 @@ func (k *kin) weight(grams []int32) float64 {
 	return sum
 }
 
-// near calls each for the lines that share a gram with a line and how much they are alike: the
-// weight of the grams of both over the weight of all grams of either. What every other line has is
-// not looked up, but counts.
+// near calls each for the lines that share a gram with a line, with their similarity: the weight of
+// the shared grams over the weight of the grams of either. Grams that almost every line has are not
+// looked up, but count.
 func (k *kin) near(line string, shared map[int32]float64, each func(at int32, alike float64)) {
 	const common = 400
 	grams := k.grams(line, false)
@@ -141,20 +142,20 @@ func (k *kin) near(line string, shared map[int32]float64, each func(at int32, al
 	}
 }
 
-// A resemblance is a line that is like one of the function's.
+// A resemblance is a line that is similar to one of the function's.
 type resemblance struct {
 	at    int32 // in kin.lines
 	of    int   // line of the function
 	score float64
 }
 
-// Like returns lines of other functions of the package that are much like lines of a function that
-// failing tests run, the most alike first, each behind the name of its function and a tab: how the
-// same is done elsewhere. Lines that the function has itself are left out.
+// Like returns lines of other functions of the package that are very similar to lines of a function
+// that failing tests run, the most similar first, each after the name of its function and a tab:
+// they show how the same is done elsewhere. Lines that occur in the function itself are left out.
 func (n *Names) Like(f Function, marks []Mark) []string { return n.like(n.subject(f), marks) }
 
 func (n *Names) like(s subject, marks []Mark) []string {
-	const least, half = 0.25, 2 // a kinship at which a place counts half of what it may
+	const least, half = 0.25, 2 // half is the kinship at which a place has half of its possible weight
 	var all []resemblance
 	lines := strings.Split(s.Text, "\n")
 	known := known(marks)
@@ -178,7 +179,7 @@ func (n *Names) like(s subject, marks []Mark) []string {
 	return n.kin.first(all)
 }
 
-// first returns the lines that there is room for.
+// first returns the best lines that fit within the limits.
 func (k *kin) first(all []resemblance) []string {
 	var out []string
 	taken, of, size := map[string]bool{}, map[int]int{}, 0

@@ -28,13 +28,13 @@ func (s Style) Width() int {
 }
 `
 
-// The line of a broken function is looked for in the others, whose right lines tell what it should
-// be.
+// TestLike: lines similar to a line of a broken function are found in the other functions, whose
+// right lines suggest the repair.
 func TestLike(t *testing.T) {
 	n, fns := namesOf(t, "p.go", likeSource)
 	f := fns["Style.GetUnderline"]
 	f.Text = strings.Replace(f.Text, "underlineKey", "boldKey", 1)
-	want := []string{"GetItalic\treturn s.getAsBool(italicKey, false)"} // what GetBold has, the broken function has too
+	want := []string{"GetItalic\treturn s.getAsBool(italicKey, false)"} // GetBold's line also occurs in the broken function
 	if got := n.Like(f, nil); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -48,7 +48,7 @@ func TestLike(t *testing.T) {
 	}
 }
 
-// A function's own right line must not come back by itself.
+// TestLikeTellsNothingOfTheFunctionItself: a function's own right line must not be returned.
 func TestLikeTellsNothingOfTheFunctionItself(t *testing.T) {
 	n, fns := namesOf(t, "p.go", likeSource)
 	for _, f := range fns {

@@ -12,29 +12,29 @@ import (
 	"strings"
 )
 
-// Names knows which names the code of a package uses and where: what a line may need that its
-// function does not show.
+// Names indexes which names the code of a package uses and where: names that a line may need
+// although its function does not contain them.
 type Names struct {
 	places []place
-	using  map[string][]int32  // by any identifier, the places that have it
-	only   map[string]int32    // by name, the place that lends it, -1 if there are several
-	words  map[string][]string // by name that is lent, its words
+	using  map[string][]int32  // by identifier, the places that contain it
+	only   map[string]int32    // by name, the only place that offers it, -1 if there are several
+	words  map[string][]string // by offered name, its words
 	sets   []nameSet
-	in     map[string][]int32 // by name, the sets that have it
+	in     map[string][]int32 // by name, the sets that contain it
 	kin    kin
 }
 
-// A place is a function, or a declaration outside of functions.
+// A place is a function or another package-level declaration.
 type place struct {
 	file  string // base name
 	start int
-	about string // type of the receiver, or the type that is declared
+	about string // type of the receiver, or the declared type
 	lends []string
-	count int // different identifiers in it
+	count int // number of different identifiers in it
 }
 
-// A nameSet is names of one kind, any of which might stand where another does, in the order of
-// their declarations.
+// A nameSet holds names of one kind that could replace each other, in the order of their
+// declarations.
 type nameSet struct {
 	kind  setKind
 	names []string
@@ -46,11 +46,11 @@ const (
 	sameSignature setKind = iota // functions, or methods of one type
 	sameBlock                    // constants or variables declared together
 	sameField                    // fields of one type in one struct
-	sameImport                   // what is used of one imported package
+	sameImport                   // used members of one imported package
 	sameType                     // methods of one type
 )
 
-// NewNames reads the files of a package, by name. Of a file that does not parse it takes what it
+// NewNames reads the files of a package, by name. Of a file that does not parse it uses what it
 // can.
 func NewNames(files map[string][]byte) *Names {
 	fset := token.NewFileSet()
@@ -62,7 +62,7 @@ func NewNames(files map[string][]byte) *Names {
 		}
 	}
 	n := &Names{using: map[string][]int32{}, only: map[string]int32{}, words: map[string][]string{}, in: map[string][]int32{}, kin: kin{ids: map[string]int32{}}}
-	known := map[string]bool{} // what the package declares or imports
+	known := map[string]bool{} // names that the package declares or imports
 	for _, f := range trees {
 		maps.Copy(known, imports(f))
 		for _, d := range f.Decls {
@@ -93,7 +93,7 @@ func isImport(d ast.Decl) bool {
 	return ok && g.Tok == token.IMPORT
 }
 
-// imports returns what a file calls the packages that it imports.
+// imports returns the local names of the packages that a file imports.
 func imports(f *ast.File) map[string]bool {
 	out := map[string]bool{}
 	for _, s := range f.Imports {
@@ -106,7 +106,7 @@ func imports(f *ast.File) map[string]bool {
 	return out
 }
 
-// declared returns the names that a declaration gives its package.
+// declared returns the names that a declaration adds to its package.
 func declared(d ast.Decl) []string {
 	var out []string
 	switch d := d.(type) {
@@ -127,7 +127,7 @@ func declared(d ast.Decl) []string {
 	return out
 }
 
-// add takes a declaration in as a place.
+// add adds a declaration as a place.
 func (n *Names) add(fset *token.FileSet, d ast.Decl, known map[string]bool) {
 	pos := fset.PositionFor(d.Pos(), false)
 	p := place{file: filepath.Base(pos.Filename), start: pos.Line, about: about(d)}
@@ -173,14 +173,14 @@ func (n *Names) add(fset *token.FileSet, d ast.Decl, known map[string]bool) {
 	n.places = append(n.places, p)
 }
 
-// lendable leaves out what needs no telling.
+// lendable reports whether a name is worth offering.
 func lendable(name string) bool {
 	return name != "_" && name != "init" && name != "main" && len(name) <= 40 && !predeclared(name)
 }
 
 func predeclared(name string) bool { return types.Universe.Lookup(name) != nil }
 
-// about returns the type that a declaration belongs to, "" for none.
+// about returns the type that a declaration belongs to, or "" if none.
 func about(d ast.Decl) string {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -195,7 +195,7 @@ func about(d ast.Decl) string {
 	return ""
 }
 
-// receiver returns the type in the name of a method, "" for a function.
+// receiver returns the type in the name of a method, or "" for a function.
 func receiver(name string) string {
 	r, _, ok := strings.Cut(name, ".")
 	if !ok {
@@ -204,7 +204,7 @@ func receiver(name string) string {
 	return strings.Trim(r, "(*)")
 }
 
-// A groupKey tells the sets of a package apart.
+// A groupKey identifies a set of a package.
 type groupKey struct {
 	kind setKind
 	of   string
@@ -229,7 +229,7 @@ func (g *grouping) put(k groupKey, name string) {
 	}
 }
 
-// declaration puts what declaration number j of file number i declares into its sets.
+// declaration adds the names in declaration number j of file number i to their sets.
 func (g *grouping) declaration(i, j int, d ast.Decl) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -263,7 +263,7 @@ func (g *grouping) fields(t *ast.TypeSpec) {
 	}
 }
 
-// selectors puts what a declaration uses of imported packages into their sets.
+// selectors adds the names that a declaration uses of imported packages to their sets.
 func (g *grouping) selectors(d ast.Decl, imported map[string]bool) {
 	ast.Inspect(d, func(x ast.Node) bool {
 		if sel, ok := x.(*ast.SelectorExpr); ok {

@@ -63,9 +63,9 @@ func TestNamesNear(t *testing.T) {
 	n, fns := namesOf(t, "p.go", namesSource)
 	for fn, want := range map[string][]string{
 		"(*File).Reset": {"tail"},                   // a field of the same type
-		"openWrite":     {"ModeWrite", "openRead"},  // a constant declared beside the one that is used
+		"openWrite":     {"ModeWrite", "openRead"},  // a constant declared together with the one that is used
 		"(*File).Head":  {"tail", "Tail"},           // a method with the same signature
-		"base":          {"TrimLeft", "clean"},      // what else is used of an import
+		"base":          {"TrimLeft", "clean"},      // other names used from an import
 		"openRead":      {"openWrite", "ModeWrite"}, // a function with the same signature
 	} {
 		got := n.Near(fns[fn], nil)
@@ -82,8 +82,8 @@ func TestNamesNear(t *testing.T) {
 	}
 }
 
-// What only the function itself takes from an import must not come back: as it is broken, it does
-// not have it.
+// TestNamesTellNothingOfTheFunctionItself: a name that only the function itself uses from an import
+// must not be returned, since the broken function does not contain it.
 func TestNamesTellNothingOfTheFunctionItself(t *testing.T) {
 	n, fns := namesOf(t, "p.go", namesSource)
 	f := fns["base"]
@@ -138,7 +138,7 @@ func FuzzNames(f *testing.F) {
 	})
 }
 
-// A large package: all of net/http.
+// BenchmarkNear measures a large package: all of net/http.
 func BenchmarkNear(b *testing.B) {
 	n, fns := largeNames(b)
 	b.ReportAllocs()

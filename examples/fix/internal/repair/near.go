@@ -29,26 +29,26 @@ func withPackage(text string, r Ranked) string {
 	return text
 }
 
-// Fill sets the Names and the Like of the candidates that a report has room for.
+// Fill sets the Names and the Like of as many candidates as a report has room for.
 func (n *Names) Fill(ranked []Ranked, failed []string) {
 	for i := range ranked[:min(len(ranked), MaxCandidates)] {
 		n.Complete(&ranked[i], failed)
 	}
 }
 
-// Complete sets what a candidate's package tells about it, its Names and its Like.
+// Complete sets a candidate's Names and Like from its package.
 func (n *Names) Complete(r *Ranked, failed []string) {
 	s := n.subject(r.Function)
 	r.Names, r.Like = n.near(s, failed), n.like(s, r.Marks)
 }
 
-// A subject is a function that the package is asked about.
+// A subject is a function for which names or lines are looked up.
 type subject struct {
 	Function
 	place   int32
 	has     map[string]bool // identifiers
-	names   []string        // the same in order: sums of floating point are not the same in another
-	kinship []float64       // of each place
+	names   []string        // the same in order: floating-point sums depend on the order
+	kinship []float64       // of each place with the function
 }
 
 func (n *Names) subject(f Function) subject {
@@ -58,8 +58,8 @@ func (n *Names) subject(f Function) subject {
 }
 
 // Near returns the names that a function may need and does not have, the likeliest first: those
-// that could stand in the place of one that it has, those that code like it uses, and of these the
-// ones that are like the names it has or that failing tests have.
+// that could replace one that it has, and those that similar code uses. Names similar to those of
+// the function or of failing tests rank higher.
 func (n *Names) Near(f Function, failed []string) []string { return n.near(n.subject(f), failed) }
 
 func (n *Names) near(s subject, failed []string) []string {
@@ -74,7 +74,7 @@ func (n *Names) near(s subject, failed []string) []string {
 	return firstNames(scores)
 }
 
-// place returns where a function is among the places, or -2.
+// place returns the index of a function among the places, or -2.
 func (n *Names) place(f Function) int32 {
 	base := filepath.Base(filepath.ToSlash(f.File))
 	at := slices.IndexFunc(n.places, func(p place) bool { return p.file == base && p.start == f.Start })
@@ -94,7 +94,7 @@ func wordsOf(names []string) map[string]bool {
 	return words
 }
 
-// kinship tells how much each place is like a function. All weights here and below were tuned on
+// kinship returns how similar each place is to a function. All weights here and below were tuned on
 // what broken lines of the training modules needed.
 func (n *Names) kinship(f Function, names []string) []float64 {
 	const ofType, inFile, near, lines = 1.5, 0.3, 0.6, 60.0
@@ -121,7 +121,7 @@ func (n *Names) kinship(f Function, names []string) []float64 {
 	return like
 }
 
-// used adds to the scores of what places like a function use.
+// used adds to the scores of names that places similar to a function use.
 func (n *Names) used(s subject, scores map[string]float64) {
 	const factor, little = 0.03, 0.2
 	for i, like := range s.kinship {
@@ -136,7 +136,7 @@ func (n *Names) used(s subject, scores map[string]float64) {
 	}
 }
 
-// weight is how often a name was taken for another of such a set.
+// weight returns the score of an alternative from a set of this kind.
 func (k setKind) weight() float64 {
 	switch k {
 	case sameImport:
@@ -147,9 +147,8 @@ func (k setKind) weight() float64 {
 	return 1.5
 }
 
-// alternatives adds to the scores of what might stand in the place of a name that is there. What
-// the function itself uses of an import tells nothing: as it is broken, it does not use what it
-// should.
+// alternatives adds to the scores of names that might replace one that is there. The function's own
+// uses of an import are ignored: the broken function does not use what it should.
 func (n *Names) alternatives(s subject, scores map[string]float64) {
 	for _, name := range s.names {
 		words := wordsOf([]string{name})
@@ -166,7 +165,7 @@ func (n *Names) alternatives(s subject, scores map[string]float64) {
 	}
 }
 
-// firstNames returns the names with the highest scores that have room.
+// firstNames returns the names with the highest scores, as many as fit.
 func firstNames(scores map[string]float64) []string {
 	names := slices.Collect(maps.Keys(scores))
 	slices.SortFunc(names, func(a, b string) int {

@@ -8,16 +8,16 @@ import (
 
 // Limits of [Ranked.Parts].
 const (
-	partBytes = 800  // of the lines that a part is about
-	partShown = 1000 // of all its lines
+	partBytes = 800  // of the lines that a part covers
+	partShown = 1000 // of all lines of a part
 	maxParts  = 8
 )
 
-// Parts returns the texts in which a model reads a candidate part by part; none where
-// [Ranked.ReadBeside] leaves out no line that may be at fault. Each part is about a few lines that
-// follow each other, with the first and the last line of the function and what is near, and all
-// parts together are about all lines that failing tests ran, or all of the function's where that is
-// unknown. Names and lines of other functions are left out.
+// Parts returns the texts in which a model reads a candidate part by part. It returns none if
+// [Ranked.ReadBeside] leaves out no line that may be at fault. Each part covers a few consecutive
+// lines, and also shows the first and the last line of the function and what is near. All parts
+// together cover all lines that failing tests ran, or all lines of the function if that is unknown.
+// Names and lines of other functions are left out.
 func (r Ranked) Parts(report string, number int, count func(string) int) []string {
 	lines := strings.Split(r.Text, "\n")
 	due, text := r.due(lines), r.ReadBeside(report, number, count)
@@ -44,7 +44,7 @@ func (r Ranked) Parts(report string, number int, count func(string) int) []strin
 }
 
 // ReadLine returns a text in which a model reads a line of a candidate: that of ReadBeside, or else
-// the first of Parts that shows it. It is false where none does.
+// the first of Parts that shows the line. It returns false if none does.
 func (r Ranked) ReadLine(line int, report string, number int, count func(string) int) (string, bool) {
 	if text := r.ReadBeside(report, number, count); Shows(text, line) {
 		return text, true

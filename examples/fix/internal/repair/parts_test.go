@@ -10,7 +10,7 @@ import (
 )
 
 // TestParts: the parts of a function that is too long to be read at once show every line that may
-// be at fault, each with the function's ends, and none is longer than its context has room for.
+// be at fault, each with the function's ends, and each fits into the context.
 func TestParts(t *testing.T) {
 	lines := []string{"func long() {"}
 	for i := range 400 {
@@ -26,9 +26,9 @@ func TestParts(t *testing.T) {
 	report := strings.Repeat("it failed\n", 50)
 	for _, tt := range []struct {
 		name          string
-		until         int // lines of the function, before the last two
+		until         int // number of lines of the function, without the last two
 		marks         []repair.Mark
-		bytesPerToken int // 0: not counted
+		bytesPerToken int // 0: the model does not count
 		parts         int
 	}{
 		{"coverage unknown", 601, nil, 3, 5},

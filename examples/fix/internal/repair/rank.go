@@ -10,25 +10,26 @@ import (
 	"unicode"
 )
 
-// Evidence is what test runs tell about where a fault is.
+// Evidence holds what test runs show about the location of a fault.
 type Evidence struct {
 	Failed  []string  // names of the failing tests
-	Failing []Profile // coverage of the failing tests, one by one (see [Alone]) or together
-	Passing []Profile // coverage of the passing ones
-	Stack   []Frame   // of the panic that ended a failing test, innermost first
+	Failing []Profile // coverage of the failing tests, separately (see [Alone]) or together
+	Passing []Profile // coverage of the passing tests
+	Stack   []Frame   // stack of the panic that ended a failing test, innermost first
 }
 
-// hardly is the share of passing profiles at which a line is run by hardly any passing test.
+// hardly is the share of passing profiles up to which a line counts as run by hardly any passing
+// test.
 const hardly = 0.05
 
-// Marks returns the marks of a function's lines. Of failing tests whose coverage is known one by
-// one, what all of them run counts; where no line of the function is run by all, what any of them
-// runs.
+// Marks returns the marks of a function's lines. If the coverage of several failing tests is known
+// separately, a line counts as run if all of them run it. If no line of the function is run by all,
+// it counts if any of them runs it.
 func Marks(f Function, e Evidence) []Mark {
 	marks := make([]Mark, f.End-f.Start+1)
 	fails, passes := counts(f, e.Failing), counts(f, e.Passing)
 	least := 1
-	if n := len(e.Failing); n > 1 && slices.Contains(fails, n) { // one fault is in what all of them run
+	if n := len(e.Failing); n > 1 && slices.Contains(fails, n) { // a single fault is in lines that all of them run
 		least = n
 	}
 	for i := range marks {
@@ -49,10 +50,10 @@ func Marks(f Function, e Evidence) []Mark {
 }
 
 // reach adds to the scores of functions that may have been called by those on the stack and have
-// returned: those that they mention, and what these mention in turn. What no passing test runs is
-// more suspicious.
+// returned: those that they mention, and those that these mention in turn. Functions that no
+// passing test runs are more suspicious.
 func (e Evidence) reach(ranked []Ranked) {
-	const steps, most = 3, 0.08 // below what the hundredth frame of a stack scores
+	const steps, most = 3, 0.08 // lower than the score of the hundredth frame of a stack
 	named := map[string][]int{}
 	var from []int
 	depth := make([]int, len(ranked))
@@ -85,7 +86,7 @@ func (e Evidence) reach(ranked []Ranked) {
 	}
 }
 
-// counts returns for each line of a function how many profiles ran it.
+// counts returns for each line of a function the number of profiles that ran it.
 func counts(f Function, profiles []Profile) []int {
 	n := make([]int, f.End-f.Start+1)
 	for _, p := range profiles {
@@ -101,19 +102,20 @@ func counts(f Function, profiles []Profile) []int {
 // Ranked is a function that may be at fault.
 type Ranked struct {
 	Function
-	Score float64 // more is more suspicious; comparable within one ranking
+	Score float64 // higher is more suspicious; comparable only within one ranking
 	Marks []Mark
-	Names []string // that it may need and does not have; Rank leaves them to [Names.Fill]
-	Like  []string // lines of other functions that are like its own, each behind its function's name and a tab; as Names
+	Names []string // names that it may need and does not have; not set by Rank but by [Names.Fill]
+	Like  []string // lines of other functions that are similar to its own, each after its function's name and a tab; also set by [Names.Fill]
 }
 
 // Rank orders functions by how likely they are at fault, and leaves out those that the evidence
-// clears: a fault that a failing test sees is in a function that it ran. Functions on the stack of
-// a panic come first, innermost first; the others go by Ochiai's measure (Ochiai 1957; as a fault
-// locator Abreu, Zoeteweij and van Gemund, TAICPART 2007) on whole functions, then on their most
-// suspicious line, then by how much of the tests' names they share. Where a panic took the coverage
-// with it, functions that those on its stack mention come behind them: what they returned may be
-// what was wrong. Without any evidence all functions are returned, by name.
+// clears: a fault that a failing test detects is in a function that the test ran. Functions on the
+// stack of a panic come first, innermost first. The others are ordered by Ochiai's measure (Ochiai
+// 1957; as a fault locator Abreu, Zoeteweij and van Gemund, TAICPART 2007) on whole functions, then
+// on their most suspicious line, then by the share of words that they have in common with the
+// tests' names. If the coverage was lost in a panic, functions mentioned by those on its stack come
+// after them: the value that they returned may be wrong. Without any evidence all functions are
+// returned, by name.
 func Rank(fns []Function, e Evidence) []Ranked {
 	ranked := make([]Ranked, 0, len(fns))
 	words := wordsOf(e.Failed)
@@ -134,7 +136,7 @@ func Rank(fns []Function, e Evidence) []Ranked {
 	return ranked
 }
 
-// suspicion returns more than 0.001 for a function that a failing test ran, and else 0.
+// suspicion returns more than 0.001 for a function that a failing test ran, and otherwise 0.
 func (e Evidence) suspicion(f Function) float64 {
 	score := 0.0
 	for i, fr := range e.Stack {
@@ -151,7 +153,7 @@ func (e Evidence) suspicion(f Function) float64 {
 	return score + ochiai(ran(f, e.Failing), ran(f, e.Passing), len(e.Failing)) + 0.01*best
 }
 
-// ran counts the profiles that ran any of a function.
+// ran counts the profiles that ran any part of a function.
 func ran(f Function, profiles []Profile) int {
 	n := 0
 	for _, p := range profiles {
@@ -175,7 +177,7 @@ func (fr Frame) in(f Function) bool {
 		sameFunction(fr.Function, f.Name)
 }
 
-// sameFunction reports whether a frame's function is one, or a closure inside it.
+// sameFunction reports whether a frame's function is the named one, or a closure inside it.
 func sameFunction(frame, name string) bool {
 	if frame == "" {
 		return true
@@ -183,12 +185,12 @@ func sameFunction(frame, name string) bool {
 	return frame == name || strings.HasPrefix(frame, name+".")
 }
 
-// likeness returns the share, 0 to 1, of a function name's words that names of tests have.
+// likeness returns the share, 0 to 1, of a function name's words that occur in names of tests.
 func likeness(name string, words map[string]bool) float64 {
 	return share(nameWords(name), words)
 }
 
-// share returns the share of some words that are among others.
+// share returns the share of ws that is in words.
 func share(ws []string, words map[string]bool) float64 {
 	if len(ws) == 0 {
 		return 0
@@ -202,8 +204,8 @@ func share(ws []string, words map[string]bool) float64 {
 	return float64(n) / float64(len(ws))
 }
 
-// nameWords cuts a name at its capitals and signs: "(*Reader).ReadLine" is reader, read and line.
-// The word test is left out.
+// nameWords splits a name at its capitals and punctuation: "(*Reader).ReadLine" is reader, read and
+// line. The word test is left out.
 func nameWords(name string) []string {
 	var words []string
 	start := -1

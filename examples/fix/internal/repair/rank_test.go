@@ -12,7 +12,7 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// calc is a module with a fault in Max, which only TestMax sees.
+// calc is a module with a fault in Max that only TestMax detects.
 var calc = map[string]string{
 	"go.mod": "module example.com/calc\n\ngo 1.21\n",
 	"calc.go": `package calc
@@ -125,7 +125,7 @@ func TestRankByStack(t *testing.T) {
 	if m := repair.Marks(fns[0], e); m[4] != repair.Suspect || m[3] != repair.NotRun {
 		t.Errorf("marks %v", m)
 	}
-	// Names decide where nothing else does.
+	// Names decide if nothing else does.
 	none := repair.Rank(fns, repair.Evidence{Failed: []string{"TestOther"}})
 	if len(none) != 3 || none[0].Name != "Other" {
 		t.Errorf("without evidence: %v", none)
@@ -264,8 +264,8 @@ func BenchmarkDigest(b *testing.B) {
 	}
 }
 
-// TestFilesOfOneName: of several files of a name, one that is named from the root of its module is
-// the one nearest to it.
+// TestFilesOfOneName: among several files with the same name, one that is named relative to the
+// root of its module matches the one nearest to the root.
 func TestFilesOfOneName(t *testing.T) {
 	p, err := repair.ParseProfile([]byte("mode: set\nexample.com/m/errors/util.go:1.1,1.9 1 1\nexample.com/m/util.go:2.1,2.9 1 1\n"))
 	if err != nil {
@@ -279,8 +279,8 @@ func TestFilesOfOneName(t *testing.T) {
 	}
 }
 
-// A panic takes the coverage of its test with it. What the functions on its stack have called is
-// suspicious all the same, and more so where no passing test runs it.
+// TestRankBehindAStack: a panic loses the coverage of its test. Functions that those on its stack
+// have called are still suspicious, and more so if no passing test runs them.
 func TestRankBehindAStack(t *testing.T) {
 	fns := []repair.Function{
 		{Name: "Get", File: "a.go", Start: 1, End: 3, Text: "func Get(xs []int) int {\n\treturn xs[find(xs)+start(xs)]\n}"},

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// Mark says what is known of a line from the coverage of tests.
+// Mark says what the coverage of tests shows about a line.
 type Mark uint8
 
 // The marks of lines.
 const (
 	NotRun  Mark = iota // not all failing tests ran it, or nothing is known
 	Run                 // the failing tests ran it
-	Suspect             // the failing tests ran it and hardly any passing one, or it is on the stack of a failing test's panic
+	Suspect             // the failing tests ran it and hardly any passing one did, or it is on the stack of a failing test's panic
 )
 
-// String returns the mark as [Read] shows it.
+// String returns the mark in the form that [Read] shows.
 func (m Mark) String() string {
 	switch m {
 	case Run:
@@ -30,7 +30,7 @@ func (m Mark) String() string {
 	return ""
 }
 
-// Limits of a function as [Read] shows it, in bytes.
+// Limits of a function as shown by [Read], in bytes.
 const (
 	maxShown     = 2400
 	maxShownLine = 300
@@ -38,24 +38,24 @@ const (
 
 const gap = "...\n"
 
-// FunctionStart is how the text of a function begins that [Read] returns, and no other result of a
-// tool.
+// FunctionStart is the beginning of every text of a function from [Read]. No other result of a tool
+// begins with it.
 const FunctionStart = "func "
 
 // Read returns the text in which a model reads a function: number and file, then its lines with
-// their numbers and marks and without indentation. Marks[i] is that of line i+1; missing ones are
-// NotRun. Of a long function only the parts that matter most are shown, with "..." in place of the
-// rest: lines that failing tests ran before others, and of these the ones near suspicious lines
-// first.
+// their numbers and marks and without indentation. marks[i] is the mark of line i+1; missing ones
+// are NotRun. Of a long function only the most important parts are shown, with "..." in place of
+// the rest: lines that failing tests ran take precedence, and among these the ones near suspicious
+// lines.
 func Read(number int, f Function, marks []Mark) string { return ReadWithin(maxShown, number, f, marks) }
 
-// ReadWithin is [Read] for a prompt that has room for fewer bytes. The first and the last line are
-// shown in any case.
+// ReadWithin is [Read] with a smaller budget in bytes. The first and the last line are always
+// shown.
 func ReadWithin(budget, number int, f Function, marks []Mark) string {
 	return readAbout(budget, number, f, marks, marks)
 }
 
-// readAbout is [ReadWithin] where other marks than those that are shown say which lines matter.
+// readAbout is [ReadWithin] with separate marks, about, that determine which lines are important.
 func readAbout(budget, number int, f Function, marks, about []Mark) string {
 	budget = min(budget, maxShown)
 	lines := strings.Split(f.Text, "\n")
@@ -85,7 +85,7 @@ func readAbout(budget, number int, f Function, marks, about []Mark) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// known reports whether anything is known of a function's lines.
+// known reports whether anything is known about a function's lines.
 func known(marks []Mark) bool {
 	return slices.ContainsFunc(marks, func(m Mark) bool { return m != NotRun })
 }
@@ -97,7 +97,7 @@ func markAt(marks []Mark, i int) Mark {
 	return NotRun
 }
 
-// choose picks the lines to show, the most telling first, until no more fit.
+// choose picks the lines to show, the most important first, until no more fit.
 func choose(shown []string, marks []Mark, budget int) []bool {
 	n := len(shown)
 	toSuspect, toRun := distances(n, marks, Suspect), distances(n, marks, Run)
@@ -120,7 +120,7 @@ func choose(shown []string, marks []Mark, budget int) []bool {
 	})
 	keep, size := make([]bool, n), 0
 	for _, i := range order {
-		// The worst case: the line stands alone and adds a gap.
+		// Worst case: the line stands alone and adds a gap.
 		if size+len(shown[i])+len(gap) > budget && class(i) > 0 {
 			break
 		}
@@ -136,8 +136,8 @@ func choose(shown []string, marks []Mark, budget int) []bool {
 	return keep
 }
 
-// distances returns for each line how far it is from the nearest one with at least the given mark,
-// 0 throughout if there is none.
+// distances returns the distance of each line to the nearest one with at least the given mark, or 0
+// for all if there is none.
 func distances(n int, marks []Mark, least Mark) []int {
 	d := make([]int, n)
 	if !slices.ContainsFunc(marks[:min(n, len(marks))], func(m Mark) bool { return m >= least }) {

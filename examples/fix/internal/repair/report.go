@@ -7,14 +7,14 @@ import (
 
 // Limits of a report.
 const (
-	MaxCandidates = 12  // functions of a report
+	MaxCandidates = 12  // functions in a report
 	DigestBudget  = 400 // bytes of output in a report
 	maxFailed     = 5   // names of tests
 )
 
-// Report is what a model reads of a failing test run.
+// Report holds what a model reads about a failing test run.
 type Report struct {
-	Failed    []string // names of failing tests; of subtests their tests are shown
+	Failed    []string // names of failing tests; subtests are shown as their tests
 	Output    string   // a [Digest] of the output
 	Functions []string // names of the functions that may be at fault, best first; [MaxCandidates] are shown
 }
@@ -39,7 +39,7 @@ func (r Report) String() string {
 	return b.String()
 }
 
-// topLevel returns the tests of tests and subtests, each once.
+// topLevel returns the top-level tests of tests and subtests, each once.
 func topLevel(names []string) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -63,10 +63,10 @@ const (
 // ResultEdited returns the result of an edit that was made.
 func ResultEdited(line int) string { return "edited line " + strconv.Itoa(line) }
 
-// ResultRefused returns the result of a call that was not carried out.
+// ResultRefused returns the result of a call that was not executed.
 func ResultRefused(why string) string { return refused + why }
 
-// Failed reports whether the result of a tool says that a call was not carried out or did not help.
+// Failed reports whether the result of a tool says that a call was not executed or did not help.
 func Failed(result string) bool {
 	return result == ResultFailing || strings.HasPrefix(result, refused)
 }

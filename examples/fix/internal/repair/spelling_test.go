@@ -17,9 +17,9 @@ func tool(name, properties, required string) toolformat.Tool {
 	return toolformat.Tool{Name: name, Parameters: json.RawMessage(`{"type":"object","properties":` + properties + `,"required":` + required + `,"additionalProperties":false}`)}
 }
 
-// TestForcedTextIsSpelledAsLearnt walks the answers that the embedded model learns through the
-// grammar of its tools: each of their tokens is allowed, and what the grammar forces is spelled as
-// in training, so that the model never has to go on from a text that it has not met.
+// TestForcedTextIsSpelledAsLearnt walks the embedded model's training answers through the grammar
+// of its tools: each of their tokens is allowed, and text that the grammar forces is tokenized as
+// in training, so that the model never has to continue from a tokenization that it has not seen.
 func TestForcedTextIsSpelledAsLearnt(t *testing.T) {
 	tok, c := answers(t, []toolformat.Tool{
 		tool(repair.ToolRun, `{}`, `[]`),
@@ -59,8 +59,8 @@ func TestForcedTextIsSpelledAsLearnt(t *testing.T) {
 	}
 }
 
-// answers returns the embedded model's tokenizer and the grammar that package moe holds its answers
-// to: one call of a tool, in the layout that it has learnt.
+// answers returns the embedded model's tokenizer and the grammar with which package moe constrains
+// its answers: one call of a tool, in the layout of its training.
 func answers(t *testing.T, tools []toolformat.Tool) (*tokenizer.Tokenizer, *grammar.Grammar) {
 	t.Helper()
 	f, err := gguf.Parse(embedded.Model())

@@ -9,9 +9,9 @@ import (
 
 // Frame is a call on the stack of a panic.
 type Frame struct {
-	Function string // in the form of [Function].Name; a closure has ".func1" and the like behind it
+	Function string // in the form of [Function].Name; a closure has a suffix such as ".func1"
 	Package  string // import path
-	File     string // as the trace has it
+	File     string // as in the trace
 	Line     int
 }
 
@@ -20,9 +20,9 @@ var (
 	typeArgs = regexp.MustCompile(`\[[^\]]*\]`)
 )
 
-// Stack returns the frames of the first stack trace in the output of a test, innermost first: those
-// of the code under test and its tests, without the runtime, the testing package and, where other
-// code is on the stack, the standard library.
+// Stack returns the frames of the first stack trace in the output of a test, innermost first. It
+// keeps those of the code under test and its tests, without the runtime and the testing package,
+// and without the standard library if other code is on the stack.
 func Stack(output string) []Frame {
 	frames := trace(strings.Split(output, "\n"))
 	frames = slices.DeleteFunc(frames, func(f Frame) bool {
@@ -39,7 +39,7 @@ func Stack(output string) []Frame {
 	return frames
 }
 
-// trace returns the frames of the first goroutine that is shown.
+// trace returns the frames of the first goroutine in the trace.
 func trace(lines []string) []Frame {
 	var frames []Frame
 	begun := false
@@ -63,8 +63,8 @@ func trace(lines []string) []Frame {
 		n, _ := strconv.Atoi(pos[2])
 		frames = append(frames, Frame{Function: fn, Package: pkg, File: pos[1], Line: n})
 	}
-	// A panic that a test's clean-up saw and passed on is shown with the frames of both: what
-	// matters is below the last.
+	// If a test's clean-up recovered a panic and panicked again, the frames of both are shown: the
+	// important ones are below the last.
 	for i := len(frames) - 1; i >= 0; i-- {
 		if frames[i].Package == "" && frames[i].Function == "panic" {
 			return frames[i+1:]
@@ -73,7 +73,7 @@ func trace(lines []string) []Frame {
 	return frames
 }
 
-// frameName takes the function line of a frame apart: "example.com/m/pkg.(*T[...]).Do.func1(0xc000,
+// frameName parses the function line of a frame: "example.com/m/pkg.(*T[...]).Do.func1(0xc000,
 // {0x1, 0x2})".
 func frameName(l string) (pkg, fn string, ok bool) {
 	if strings.HasPrefix(l, "panic(") {
@@ -83,7 +83,7 @@ func frameName(l string) (pkg, fn string, ok bool) {
 		return "", "", false
 	}
 	l = cutArgs(l)
-	slash := strings.LastIndex(typeArgs.ReplaceAllString(l, ""), "/") + 1 // type arguments come behind, with paths of their own
+	slash := strings.LastIndex(typeArgs.ReplaceAllString(l, ""), "/") + 1 // type arguments come after it and contain paths
 	dot := strings.IndexByte(l[slash:], '.')
 	if dot < 0 {
 		return "", "", false
@@ -109,8 +109,8 @@ func cutArgs(l string) string {
 	return l
 }
 
-// fromGoroot reports whether a frame is in the standard library: import paths without a dot in the
-// first element belong to it, save those of modules that are named so.
+// fromGoroot reports whether a frame is in the standard library: its import paths have no dot in
+// the first element. Modules with such names are excluded.
 func fromGoroot(f Frame) bool {
 	first, _, _ := strings.Cut(f.Package, "/")
 	return !strings.Contains(first, ".") && (strings.Contains(f.File, "/src/"+f.Package+"/") || strings.HasPrefix(f.File, f.Package+"/"))

@@ -17,22 +17,22 @@ const (
 	ArgText   = "text"
 )
 
-// Template is the model's chat template, in the Jinja dialect of Hugging Face. When the tools of a
-// conversation include edit_line it renders the state of the repair, which is [State.Prompt]
-// exactly, from the results of the tools and nothing else; other conversations become plain ChatML.
+// Template is the model's chat template, in the Jinja dialect of Hugging Face. If the tools of a
+// conversation include edit_line, it renders the state of the repair, which is exactly
+// [State.Prompt], from the results of the tools alone. Other conversations become plain ChatML.
 //
 //go:embed template.jinja
 var Template string
 
-// State is what a model knows when it is asked for its next decision.
+// State is the model's input for its next decision.
 type State struct {
 	Report   string // the last report, "" before the first test run
 	Function string // the function read last since then
-	Edited   bool   // an edit waits for its test run
+	Edited   bool   // an edit has not been tested yet
 	OK       bool   // the tests pass
 }
 
-// Prompt returns the text that the model continues.
+// Prompt returns the prompt for the model.
 func (s State) Prompt() string {
 	p := "<|im_start|>user\n"
 	if s.Report != "" {
@@ -58,13 +58,13 @@ func AnswerRun() string { return call(ToolRun, "") }
 // AnswerRead returns the answer that reads function n of the report.
 func AnswerRead(n int) string { return call(ToolRead, arg(ArgNumber, strconv.Itoa(n))) }
 
-// AnswerEdit returns the answer that gives a line of the function read last a new text.
+// AnswerEdit returns the answer that replaces a line of the function read last by a new text.
 func AnswerEdit(line int, text string) string {
 	return call(ToolEdit, arg(ArgLine, strconv.Itoa(line))+arg(ArgText, text))
 }
 
-// EditedText returns the text that an answer gives a line, as far as the answer goes, and whether
-// that is all of it; ok is false where there is none yet.
+// EditedText returns the new text of a line in an answer, which may be incomplete. whole reports
+// whether the text is complete; ok is false if it has not begun yet.
 func EditedText(answer string) (text string, whole, ok bool) {
 	_, text, ok = strings.Cut(answer, argStart(ArgText))
 	text, _, whole = strings.Cut(text, "\n")

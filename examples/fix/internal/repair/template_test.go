@@ -12,7 +12,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/toolformat"
 )
 
-// tools are the three tools as an agent offers them.
+// tools are the three tools as offered by an agent.
 var tools = []toolformat.Tool{
 	{Name: repair.ToolRun, Description: "Runs the tests.", Parameters: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)},
 	{Name: repair.ToolRead, Description: "Reads a function.", Parameters: json.RawMessage(`{"type":"object","properties":{"number":{"type":"integer"}},"required":["number"],"additionalProperties":false}`)},
@@ -33,7 +33,7 @@ const (
 	function = "func 2 reader.go\n1*\tfunc trimEOL(s string) string {\n2!\treturn s[:len(s)-2]\n3\t}"
 )
 
-// conversation is a talk as an agent has it: each step is a call and its result, or a text of the
+// conversation makes an agent's conversation: each step is a call and its result, or a text by the
 // user after "user:".
 func conversation(steps ...string) toolformat.Conversation {
 	c := toolformat.Conversation{Tools: tools, GenerationPrompt: true, Messages: []toolformat.Message{
@@ -88,7 +88,8 @@ func TestTemplateIsStatePrompt(t *testing.T) {
 	}
 }
 
-// TestTemplateFormat: the format is found in the template, and calls go there and back.
+// TestTemplateFormat: the format is recognised from the template, and calls survive rendering and
+// parsing.
 func TestTemplateFormat(t *testing.T) {
 	tm := newTemplate(t)
 	if got := tm.Format().Name; got != "qwen3-coder-xml" {
@@ -141,7 +142,7 @@ func checkCall(t *testing.T, tm *toolformat.Template, answer, name string, want 
 	}
 }
 
-// TestTemplateOtherwise: without the tools of a repair it is ordinary ChatML.
+// TestTemplateOtherwise: without the repair tools the template is ordinary ChatML.
 func TestTemplateOtherwise(t *testing.T) {
 	tm := newTemplate(t)
 	got, err := tm.Render(toolformat.Conversation{GenerationPrompt: true, Messages: []toolformat.Message{

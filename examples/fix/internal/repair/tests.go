@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// TopTest is the name of the top-level test that a subtest belongs to, or is.
+// TopTest returns the name of the top-level test of a test or subtest.
 func TopTest(name string) string {
 	name, _, _ = strings.Cut(name, "/")
 	return name
 }
 
-// Leaves returns, of the names of failing tests and subtests, those without a failing subtest.
+// Leaves returns the failing tests and subtests that have no failing subtest.
 func Leaves(failing []string) []string {
 	parents := map[string]bool{}
 	for _, name := range failing {
@@ -30,12 +30,12 @@ func Leaves(failing []string) []string {
 	return leaves
 }
 
-// maxAlone is how many failing tests are run by themselves for their coverage.
+// maxAlone limits how many failing tests are run separately for their coverage.
 const maxAlone = 8
 
-// Alone returns which of the failing tests and subtests that [Leaves] returned are to be run by
-// themselves to see what each of them runs: at most eight from all over the list, none where that
-// is one whole test.
+// Alone selects from the failing tests and subtests returned by [Leaves] those to run separately,
+// to see what each of them runs: at most eight, spread over the list. It selects none if there is
+// only a single top-level test.
 func Alone(leaves []string) []string {
 	if len(leaves) == 1 && !strings.Contains(leaves[0], "/") {
 		return nil
@@ -48,8 +48,8 @@ func Alone(leaves []string) []string {
 	return alone
 }
 
-// SelectTests returns the -run or -skip pattern of tests and subtests, "TestX/case"; that of none
-// selects none.
+// SelectTests returns the -run or -skip pattern for tests and subtests, "TestX/case". For no names,
+// the pattern selects none.
 func SelectTests(names []string) string {
 	if len(names) == 0 {
 		return "^$"

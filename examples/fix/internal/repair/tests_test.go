@@ -34,8 +34,8 @@ func ExampleSelectTests() {
 	// ^$
 }
 
-// TestMarksOfTestsOneByOne: of failing tests that are known one by one what all of them run is
-// marked; where nothing of a function is run by all, what any of them runs.
+// TestMarksOfTestsOneByOne: with separate coverage of the failing tests, lines that all of them run
+// are marked; if no line of a function is run by all, lines that any of them runs are marked.
 func TestMarksOfTestsOneByOne(t *testing.T) {
 	f := repair.Function{Name: "F", File: "p/f.go", Start: 1, End: 6}
 	ran := func(lines ...int) repair.Profile {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Tokens returns the tokens of Go code as one text, which is equal for codes that differ in white
-// space, line breaks and comments alone. The code may be a part of a file and need not parse.
-// Semicolons that the compiler puts in are as those that are written, and one that a closing
-// bracket makes needless is left out.
+// Tokens returns the tokens of Go code as one text, which is equal for code that differs only in
+// white space, line breaks and comments. The code may be a part of a file and need not parse.
+// Automatic semicolons are equal to written ones, and one that is redundant before a closing
+// bracket is left out.
 func Tokens(code string) string {
 	src := []byte(code)
 	var s scanner.Scanner
@@ -32,12 +32,12 @@ func Tokens(code string) string {
 		if lit == "" {
 			lit = tok.String()
 		}
-		b.WriteString(lit + "\x00") // no token but a broken one holds such a byte
+		b.WriteString(lit + "\x00") // only an invalid token can contain this byte
 	}
 }
 
 // Edited returns the text of a function in which a line, counted from 1 at the func line, has a new
-// text behind the space that it begins with. The line must be one of the function's.
+// text after its indentation. The line must be in the function.
 func (f Function) Edited(line int, text string) string {
 	lines := strings.Split(f.Text, "\n")
 	old := lines[line-1]

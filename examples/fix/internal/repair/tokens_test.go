@@ -44,7 +44,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestTokensOfFiles takes the comments out of real files and sets them anew with other white space.
+// TestTokensOfFiles removes the comments from real files and changes the white space: the tokens
+// stay the same.
 func TestTokensOfFiles(t *testing.T) {
 	names, err := filepath.Glob("*.go")
 	if err != nil || len(names) < 10 {
@@ -70,7 +71,8 @@ func TestTokensOfFiles(t *testing.T) {
 	}
 }
 
-// FuzzTokens reads any text; tokens that are sound are read again from their own text.
+// FuzzTokens calls Tokens for any text; if there are no scan errors, scanning the result again
+// gives the same tokens.
 func FuzzTokens(f *testing.F) {
 	for _, code := range []string{"", source, "x := `a\r\nb` // c", "'\\''; \"\\\"\" /* open", "a\x00b", "\ufeffreturn", "for ;; {\n}", "1..2; 0x_ 08i é\xff"} {
 		f.Add(code)
@@ -86,7 +88,7 @@ func FuzzTokens(f *testing.F) {
 	})
 }
 
-// scans reports whether a scanner finds no fault with a text.
+// scans reports whether a text scans without errors.
 func scans(code string) bool {
 	var s scanner.Scanner
 	s.Init(token.NewFileSet().AddFile("", -1, len(code)), []byte(code), func(token.Position, string) {}, 0)

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Words knows the identifiers and keywords that code of a package may have: what its files have,
-// what its imports export and what Go declares. A line with any other word does not compile, unless
-// it declares it.
+// Words holds the identifiers and keywords that code of a package may contain: those in its files,
+// those that its imports export, and those that Go predeclares. A line with any other word does not
+// compile, unless it declares it.
 type Words struct {
 	whole  map[string]bool
-	begins map[string]bool // beginnings of these
+	begins map[string]bool // prefixes of the words
 }
 
 func (w *Words) add(name string) {
@@ -26,7 +26,7 @@ func (w *Words) add(name string) {
 	}
 }
 
-// Words returns the words of the package's code, nil where they are not known, as with cgo.
+// Words returns the words of the package's code, or nil if they are not known, as with cgo.
 func (c *Checker) Words() *Words {
 	if c.words == nil && !c.cgo {
 		c.words = c.readWords()
@@ -64,8 +64,8 @@ func (c *Checker) readWords() *Words {
 	return w
 }
 
-// A reacher adds the exported names of types that can be reached from others: what selectors may
-// say.
+// A reacher adds the exported names of types that can be reached from others: the names that may
+// occur in selectors.
 type reacher struct {
 	words *Words
 	seen  map[types.Type]bool
@@ -100,7 +100,7 @@ func (r *reacher) typ(t types.Type) {
 		for f := range t.Fields() {
 			r.object(f)
 			if f.Embedded() {
-				r.typ(f.Type()) // what it has is promoted
+				r.typ(f.Type()) // the names in an embedded field are promoted
 			}
 		}
 	case *types.Interface:
@@ -122,8 +122,8 @@ func (r *reacher) typ(t types.Type) {
 	}
 }
 
-// May reports whether a line of the package's code may begin with a text, as far as words tell;
-// whole says that the line ends there. It refuses nothing that compiles.
+// May reports whether a line of the package's code may begin with a text, judging by its words;
+// whole says that the line ends there. It rejects nothing that compiles.
 func (w *Words) May(text string, whole bool) bool {
 	s := speller{words: w, text: text, whole: whole, declares: true}
 	for s.at < len(text) && !s.refused && !s.free {
@@ -132,15 +132,15 @@ func (w *Words) May(text string, whole bool) bool {
 	return !s.refused && (s.free || !whole || len(s.fresh) == 0)
 }
 
-// A speller reads the words of a line.
+// A speller scans the words of a line.
 type speller struct {
 	words    *Words
 	text     string
 	whole    bool
 	at       int
-	declares bool     // a list of names that := may declare goes on
-	fresh    []string // names in it that are not known
-	declared []string // on this line
+	declares bool     // in a list of names that := may declare
+	fresh    []string // unknown names in that list
+	declared []string // names declared on this line
 	refused  bool
 	free     bool // anything may follow
 }
@@ -169,7 +169,7 @@ func (s *speller) next() {
 	}
 }
 
-// other ends a list of names with what declares none of them.
+// other ends a list of names with something that declares none of them.
 func (s *speller) other() { s.refused, s.declares = s.refused || len(s.fresh) > 0, false }
 
 func isWordByte(c byte) bool {
@@ -210,12 +210,12 @@ func (s *speller) keyword(word string) {
 	switch word {
 	case "for", "if", "switch", "case", "else":
 		s.declares = true
-	case "func", "var", "const", "type", "struct", "interface": // which declare in other ways
+	case "func", "var", "const", "type", "struct", "interface": // these declare in other ways
 		s.free = true
 	}
 }
 
-// quoted skips a literal, as far as it goes.
+// quoted skips a literal, which may be incomplete.
 func (s *speller) quoted(quote byte) {
 	for s.at++; s.at < len(s.text); s.at++ {
 		switch c := s.text[s.at]; {

@@ -22,17 +22,17 @@ func wordsOf(t testing.TB, dir string, env ...string) (*repair.Checker, *repair.
 	return c, w
 }
 
-// TestMay: names that are nowhere are refused as soon as no known one begins so, and what declares
-// a name is not.
+// TestMay: unknown names are rejected as soon as no known name has their beginning, and a
+// declaration of a name is not rejected.
 func TestMay(t *testing.T) {
 	_, w := wordsOf(t, writeTree(t, calc), "GOWORK=off")
 	for _, tt := range []struct {
 		line string
-		upTo string // the first beginning that is refused; "" where the line may stand, the line itself where only its end is
+		upTo string // the first beginning that is rejected; "" if the line is valid, the line itself if only its end is rejected
 	}{
 		{"return strings.ToUpper(\"x\")", ""},
 		{"return strings.EqualFold(a, \"no such words, but a text\")", "return strings.EqualFold(a,"},
-		{"return strings.NewReader(s).ReadByte()", ""}, // reached through a type
+		{"return strings.NewReader(s).ReadByte()", ""}, // known through a type
 		{"return strings.NewReader(s).r.s", "return strings.NewReader(s).r."},
 		{"if x < mm {", "if x < mm"},
 		{"if x < maximum {", "if x < maxi"},
@@ -66,11 +66,11 @@ func TestMay(t *testing.T) {
 	}
 }
 
-// TestMayCode: nothing that compiles is refused, nor how it begins.
+// TestMayCode: nothing that compiles is rejected, nor any beginning of it.
 func TestMayCode(t *testing.T) {
 	lines := 0
 	for _, dir := range []string{".", "../../../../agent", "../../../../router/moe", "../harness", "../train"} {
-		c, w := wordsOf(t, dir) // go.work joins them with the root module
+		c, w := wordsOf(t, dir) // go.work combines it with the root module
 		for _, file := range c.Files() {
 			src, err := os.ReadFile(file)
 			if err != nil {
@@ -81,7 +81,7 @@ func TestMayCode(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, fn := range fns {
-				if strings.Count(fn.Text, "`") > 0 { // lines may be the inside of a text
+				if strings.Count(fn.Text, "`") > 0 { // lines may be inside a raw string
 					continue
 				}
 				for _, l := range strings.Split(fn.Text, "\n")[1:] {
@@ -105,7 +105,7 @@ func TestMayCode(t *testing.T) {
 	}
 }
 
-// TestEditedText: the line that an answer writes can be read while it is written.
+// TestEditedText: the line in an answer can be read while the answer is being generated.
 func TestEditedText(t *testing.T) {
 	const line = "if x < m { // <parameter=text>"
 	answer := repair.AnswerEdit(12, line)
@@ -127,7 +127,7 @@ func TestEditedText(t *testing.T) {
 	}
 }
 
-// FuzzMay: what begins with a refused text is refused, which a search relies on.
+// FuzzMay: any text that begins with a rejected text is rejected, which a search relies on.
 func FuzzMay(f *testing.F) {
 	for _, s := range []string{"if x < m {", "a, b := f(), \"t\\\"x\"; c", "for i := range xs { fresh := 1 }", "case a: `r`", "x /* y */ z", "'", "func(a", "é:=1", "a:b", "a: =b"} {
 		f.Add(s)

@@ -9,13 +9,13 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/verify"
 )
 
-// Verdict says what became of an edit.
+// Verdict is the result of judging an edit.
 type Verdict uint8
 
 // The verdicts.
 const (
-	Unknown    Verdict = iota // it could not be judged: the tests do not notice the fault here, or time ran out
-	Refused                   // nothing to test: no such line, nothing changes, it does not parse or does not compile
+	Unknown    Verdict = iota // it could not be judged: the tests do not notice the fault on this machine, or time ran out
+	Refused                   // nothing to test: there is no such line, nothing changes, or it does not parse or compile
 	StillFails                // tests fail with it
 	Fixed                     // the tests pass with it
 )
@@ -48,10 +48,10 @@ func (v *Verdict) UnmarshalText(text []byte) error {
 type Candidate struct {
 	Task *verify.Task
 	Line int    // counted from 1 at the func line
-	Text string // the whole new line; its indentation does not matter
+	Text string // the whole new line; its indentation is ignored
 }
 
-// Key names an edit for good: two candidates of one key are the same edit.
+// Key returns a stable key for an edit: two candidates with the same key are the same edit.
 func (c Candidate) Key() string {
 	return fmt.Sprintf("%s\x00%d\x00%s", c.Task.ID, c.Line, strings.TrimSpace(c.Text))
 }
@@ -59,17 +59,16 @@ func (c Candidate) Key() string {
 // Judgement is a verdict with its reason.
 type Judgement struct {
 	Verdict Verdict
-	Why     string `json:",omitempty"` // of Refused and Unknown; of StillFails the failing tests
-	Ran     bool   `json:",omitempty"` // the tests ran to find out
+	Why     string `json:",omitempty"` // reason for Refused and Unknown; the failing tests for StillFails
+	Ran     bool   `json:",omitempty"` // the tests were run for it
 }
 
 func refused(format string, args ...any) Judgement {
 	return Judgement{Verdict: Refused, Why: fmt.Sprintf(format, args...)}
 }
 
-// Glance judges a candidate without compiling anything, if that is enough: the line as it was
-// before it was broken is known to pass, and what is not one different line or does not parse is
-// refused.
+// Glance judges a candidate without compiling anything, if that is enough. The original line is
+// known to pass. A text that is not one different line or does not parse is refused.
 func Glance(c Candidate) (j Judgement, decided bool) {
 	lines := strings.Split(c.Task.Function.Text, "\n")
 	text := strings.TrimSpace(c.Text)

@@ -14,14 +14,14 @@ import (
 // A Judge judges candidates by running tests.
 type Judge struct {
 	Config  verify.Config // how packages are built and run; its Executor should be a sandbox
-	Longest time.Duration // how long variants of a package are run; the rest is Unknown. Zero is for ever
+	Longest time.Duration // time limit for running variants of a package; the rest is Unknown. Zero means no limit
 }
 
-// Cost is what judging took.
+// Cost is the cost of judging.
 type Cost struct {
 	Builds int           // of test binaries
 	Runs   int           // of candidates, through the tests
-	Took   time.Duration // all of it
+	Took   time.Duration // in total
 }
 
 // Add adds another cost.
@@ -29,11 +29,11 @@ func (c *Cost) Add(other Cost) {
 	c.Builds, c.Runs, c.Took = c.Builds+other.Builds, c.Runs+other.Runs, c.Took+other.Took
 }
 
-// Package judges candidates for tasks of the package in dir, which must be a copy that nobody else
-// uses meanwhile and hold the package as it was released. Judgement i is that of candidate i.
-// Unless [Glance] can tell for all of them, the package's tests are built once; every task's own
-// fault is run, too, and where its tests do not notice it (they may depend on the machine) the
-// candidates are Unknown. After an error the judgements that are known are returned with it.
+// Package judges candidates for tasks of the package in dir. dir must be a copy that nobody else
+// uses at the same time, and hold the package as it was released. Judgement i belongs to candidate
+// i. Unless [Glance] can decide all of them, the package's tests are built once. Every task's own
+// fault is run, too; if its tests do not notice it (they may depend on the machine), the candidates
+// are Unknown. If there is an error, the judgements known so far are returned with it.
 func (j Judge) Package(ctx context.Context, dir string, candidates []Candidate) ([]Judgement, Cost, error) {
 	begin := time.Now()
 	s := &session{judge: j, out: make([]Judgement, len(candidates)), faults: map[string]int{}, edits: map[string]int{}}
@@ -54,12 +54,12 @@ type session struct {
 	judge    Judge
 	out      []Judgement
 	variants []verify.Variant
-	faults   map[string]int // number of the variant that is a task's own fault
-	edits    map[string]int // number of the variant of a candidate, by its key
+	faults   map[string]int // variant number of a task's own fault
+	edits    map[string]int // variant number of a candidate, by its key
 	cost     Cost
 }
 
-// collect judges what needs no run and makes variants of the rest.
+// collect judges candidates that need no run and makes variants of the rest.
 func (s *session) collect(candidates []Candidate) {
 	for i, c := range candidates {
 		verdict, decided := Glance(c)
@@ -143,8 +143,8 @@ func (s *session) verdict(ctx context.Context, b *verify.Binary, fault, id int, 
 	return compare(broken, edited), nil
 }
 
-// compare judges what the tests say of an edit. It is not enough that none fails: those that failed
-// must pass, for an edit could end the run before they are reached, or make them skip.
+// compare judges an edit by the test results. It is not enough that no test fails: the tests that
+// failed must pass, because an edit could end the run before they are reached, or make them skip.
 func compare(broken, edited *verify.Outcome) Judgement {
 	j := Judgement{Verdict: StillFails, Ran: true}
 	missing := slices.DeleteFunc(slices.Clone(broken.Failed), func(name string) bool { return slices.Contains(edited.Passed, name) })

@@ -14,8 +14,8 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/verify"
 )
 
-// broken is a task: a function of the module in testdata with old, which must occur in one of its
-// lines, replaced by text.
+// broken returns a task: a function of the module in testdata in which old, which must occur in one
+// of its lines, is replaced by text.
 func broken(t *testing.T, dir, function, old, text string) *verify.Task {
 	t.Helper()
 	src, err := os.ReadFile(filepath.Join(dir, "small.go"))
@@ -88,20 +88,20 @@ func TestPackage(t *testing.T) {
 	}
 	for i, c := range cases {
 		if c.want.Verdict == Refused && c.want.Why == "" && got[i].Why != "" {
-			c.want.Why = got[i].Why // the parser's or the compiler's own words
+			c.want.Why = got[i].Why // the message of the parser or the compiler
 		}
 		if d := cmp.Diff(c.want, got[i]); d != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, d)
 		}
 	}
-	// Six different edits that compile and three faults that go with them, and the unreached
-	// function's fault.
+	// Ten runs: six different edits that compile, the three faults that belong to them, and the
+	// unreached function's fault.
 	if cost.Builds != 1 || cost.Runs != 10 {
 		t.Errorf("%d builds and %d runs, want 1 and 10", cost.Builds, cost.Runs)
 	}
 }
 
-// Tests that an edit ends early, or makes skip, do not count as passed.
+// TestCompare: tests that an edit ends early, or makes skip, do not count as passed.
 func TestCompare(t *testing.T) {
 	was := &verify.Outcome{Failed: []string{"TestA", "TestB"}}
 	for name, c := range map[string]struct {

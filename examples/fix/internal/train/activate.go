@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Activate returns a model of the same weights that computes each token with more, or fewer, of its
-// experts. No router has learnt that mixture, so that the model has to be trained on; its file
-// stays as large as it was.
+// Activate returns a model with the same weights that computes each token with more, or fewer, of
+// its experts. No router has learned that mixture, so the model has to be trained further. The size
+// of its file stays the same.
 func (m *Model) Activate(experts int) (*Model, error) {
 	shape := m.shape
 	if shape.Experts == 0 {

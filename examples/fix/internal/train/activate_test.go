@@ -39,7 +39,7 @@ func TestActivate(t *testing.T) {
 	if _, err := dense.Activate(1); err == nil || !strings.Contains(err.Error(), "dense") {
 		t.Errorf("a dense model: %v", err)
 	}
-	// A run that goes on with more of them.
+	// A run that continues with more active experts.
 	plan := microPlan(filepath.Join(dir, "more"), 20_000)
 	plan.Init, plan.Active = few, 3
 	if _, err := Run(t.Context(), plan); err != nil {

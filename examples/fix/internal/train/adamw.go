@@ -2,10 +2,10 @@ package train
 
 import "math"
 
-// adamEps keeps AdamW from dividing by zero.
+// adamEps prevents AdamW from dividing by zero.
 const adamEps = 1e-10
 
-// adamW changes weights by AdamW (arXiv:1711.05101); step counts from 1.
+// adamW updates weights by AdamW (arXiv:1711.05101); step counts from 1.
 func adamW(w, grad, mean, square []float32, cfg *Config, step int, rate, decay, gradScale float64) {
 	b1, b2 := float32(cfg.Beta1), float32(cfg.Beta2)
 	g := float32(gradScale)

@@ -6,20 +6,20 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// blockTokens is how many tokens' queries meet the keys before them in one product. The part of it
-// beyond the diagonal is wasted, so it is small; with the query heads of a group stacked the
-// product is large enough all the same.
+// blockTokens is the number of queries that are multiplied with the keys before them in one
+// product. The part of the product above the diagonal is wasted, so the number is small; with the
+// query heads of a group stacked, the product is still large enough.
 const blockTokens = 64
 
-// block is the queries of tokens [lo, hi) of a sequence that starts at first and whose prompt ends
-// at prompt, for one head of keys and values.
+// block holds the queries of tokens [lo, hi) for one key-value head, in a sequence that starts at
+// first and whose prompt ends at prompt.
 type block struct {
 	head                  int
 	first, prompt, lo, hi int
 	p                     []float32 // probabilities: a row for each token and head of the group, a column for each key from first to hi
 }
 
-// blocks calls f for every block of the pass, in an order in which their probabilities lie in p.
+// blocks calls f for every block of the pass, in the order of their probabilities in p.
 func (w *worker) blocks(p []float32, f func(b block)) {
 	g, at := w.shape.group(), 0
 	for i, end := range w.batch.starts[1:] {
@@ -47,7 +47,7 @@ func (w *worker) probabilities() int {
 	return n * w.shape.KVHeads
 }
 
-// attend adds what attention makes of a.h to a.mid.
+// attend adds the attention output for a.h to a.mid.
 func (w *worker) attend(y *layerAt, a *layerState) {
 	s, n := w.shape, w.batch.len()
 	qw, width := s.qWidth(), s.qkvWidth()
@@ -62,8 +62,8 @@ func (w *worker) attend(y *layerAt, a *layerState) {
 	tensor.Gemm(false, true, n, s.Dim, qw, 1, a.attn, qw, w.weights[y.out:], qw, 1, a.mid, s.Dim, &w.ws)
 }
 
-// turn normalises each head of queries and keys and rotates it by its position (arXiv:2104.09864,
-// halves layout).
+// turn normalises each head of queries and keys and applies the rotary embedding of its position
+// (arXiv:2104.09864, halves layout).
 func (w *worker) turn(y *layerAt, a *layerState) {
 	s, n := w.shape, w.batch.len()
 	hd, g := s.HeadDim, s.group()
@@ -99,7 +99,7 @@ func (w *worker) attendBlock(a *layerState, b block) {
 		seen, from := t-b.first+1, int(w.batch.froms[t])
 		for r := (t - b.lo) * g; r < (t-b.lo+1)*g; r++ {
 			row := b.p[r*keys : (r+1)*keys]
-			other := row[min(b.prompt, from)-b.first : from-b.first] // other answers of the sequence
+			other := row[min(b.prompt, from)-b.first : from-b.first] // other answers in the sequence
 			fill(other, masked)
 			tensor.SoftmaxRow(row[:seen])
 			clear(other)
@@ -111,10 +111,11 @@ func (w *worker) attendBlock(a *layerState, b block) {
 	tensor.Gemm(false, false, rows, hd, keys, 1, b.p, keys, v, s.qkvWidth(), 0, o, hd, &w.ws)
 }
 
-// masked is the score of a key that must not be seen: its exponential is zero beside any other.
+// masked is the score of a key that must not be seen: its exponential is zero compared with any
+// other.
 const masked = -1e30
 
-// ungroup copies from the heads' layout, [KVHeads][tokens][group·HeadDim], to rows of all heads.
+// ungroup copies from the head layout, [KVHeads][tokens][group·HeadDim], to rows of all heads.
 func (w *worker) ungroup(dst, src []float32) {
 	n, size := w.batch.len(), w.shape.group()*w.shape.HeadDim
 	for h := range w.shape.KVHeads {
@@ -134,7 +135,7 @@ func (w *worker) regroup(dst, src []float32) {
 	}
 }
 
-// attendBack takes the gradient dx of a.mid and writes that of a.h to dh.
+// attendBack reads the gradient dx of a.mid and writes that of a.h to dh.
 func (w *worker) attendBack(y *layerAt, a *layerState, dx, dh []float32) {
 	s, n, m := w.shape, w.batch.len(), &w.tmp
 	qw, width, d := s.qWidth(), s.qkvWidth(), s.Dim
@@ -142,7 +143,7 @@ func (w *worker) attendBack(y *layerAt, a *layerState, dx, dh []float32) {
 	tensor.Gemm(false, false, n, qw, d, 1, dx, d, w.weights[y.out:], qw, 0, m.dattn, qw, &w.ws)
 	tensor.Gemm(true, false, d, qw, n, 1, dx, d, a.attn, qw, 1, w.grads[y.out:], qw, &w.ws)
 	m.delta = grow(m.delta, n*s.Heads)
-	for i := range m.delta { // token-major, so in the order of dattn
+	for i := range m.delta { // token-major, the order of dattn
 		m.delta[i] = tensor.Product(m.dattn[i*s.HeadDim:(i+1)*s.HeadDim], a.attn[i*s.HeadDim:(i+1)*s.HeadDim])
 	}
 	m.dog = grow(m.dog, n*qw)
@@ -177,7 +178,7 @@ func (w *worker) attendBlockBack(a *layerState, b block) {
 	tensor.Gemm(true, false, keys, hd, rows, scale, m.ds, keys, q, hd, 1, dk, hd, &w.ws)
 }
 
-// turnBack takes the gradients of a.q and a.k to those of the projections.
+// turnBack converts the gradients of a.q and a.k to those of the projections.
 func (w *worker) turnBack(y *layerAt, a *layerState) {
 	s, n, m := w.shape, w.batch.len(), &w.tmp
 	hd, g, heads := s.HeadDim, s.group(), s.Heads+s.KVHeads

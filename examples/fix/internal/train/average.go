@@ -6,9 +6,9 @@ import (
 	"math"
 )
 
-// Average returns the model whose every weight is the mean of those of several models of one shape,
-// model i counting shares[i]. Models that were trained on from the same weights, each with other
-// data, order or objective, lie so near to one another that their mean is better than each of them
+// Average returns the model whose weights are the weighted means of those of several models of one
+// shape; model i has weight shares[i]. Models trained from the same start, each with other data,
+// order or objective, are so close to each other that their mean is better than each of them
 // ("model soup", Wortsman et al., arXiv:2203.05482), at the cost of one.
 func Average(models []*Model, shares []float64) (*Model, error) {
 	if len(models) == 0 || len(models) != len(shares) {

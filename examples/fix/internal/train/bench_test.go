@@ -2,8 +2,8 @@ package train
 
 import "testing"
 
-// BenchmarkStep is one step of the shipped shape, 16,384 tokens in sequences of about 400 of which
-// a tenth counts.
+// BenchmarkStep measures one step of the shipped shape: 16,384 tokens in sequences of about 400, of
+// which a tenth have a weight.
 func BenchmarkStep(b *testing.B) {
 	b.Run("f32", func(b *testing.B) { benchmarkStep(b, Config{}) })
 	b.Run("bf16", func(b *testing.B) { benchmarkStep(b, Config{BFloat16: true}) })
@@ -23,7 +23,7 @@ func benchmarkStep(b *testing.B, cfg Config) {
 	defer t.Close()
 	batch := typical(s, 16384)
 	tokens := 0
-	if _, err := t.Step(batch, 1e-3); err != nil { // makes the workers' memory
+	if _, err := t.Step(batch, 1e-3); err != nil { // allocates the workers' memory
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
@@ -38,8 +38,8 @@ func benchmarkStep(b *testing.B, cfg Config) {
 	b.ReportMetric(float64(tokens)/b.Elapsed().Seconds(), "tokens/s")
 }
 
-// typical makes sequences as training has them: of 200 to 600 tokens, the last tenth of which
-// counts.
+// typical makes sequences like those of training: 200 to 600 tokens, of which the last tenth have a
+// weight.
 func typical(s Shape, tokens int) []Sequence {
 	var out []Sequence
 	for i, sum := 0, 0; sum < tokens; i++ {

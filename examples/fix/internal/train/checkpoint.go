@@ -12,9 +12,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// A checkpoint is a GGUF file of the architecture below: the shape as JSON, the weights as one
-// array, and of a trainer the optimiser's two arrays, its steps and whatever else its caller wants
-// back. The file appears under its name complete or not at all.
+// A checkpoint is a GGUF file of the architecture below: the shape as JSON and the weights as one
+// array. That of a trainer also has the optimiser's two arrays, its steps and the caller's
+// progress. The file appears under its name only when it is complete.
 const (
 	checkpointArch = "luthier-checkpoint"
 	keyShape       = "luthier.shape"
@@ -54,7 +54,7 @@ func addArray(w *gguf.Writer, name string, x []float32) {
 	w.AddTensorFunc(name, gguf.TypeF32, []int{len(x)}, func(out io.Writer) error { return writeFloats(out, x) })
 }
 
-// writeFloats writes x in the byte order of GGUF.
+// writeFloats writes x in GGUF's byte order.
 func writeFloats(out io.Writer, x []float32) error {
 	var buf [1 << 14]byte
 	for len(x) > 0 {
@@ -70,8 +70,8 @@ func writeFloats(out io.Writer, x []float32) error {
 	return nil
 }
 
-// LoadModel reads the weights of a checkpoint, whether Model.Save or Trainer.Save made it, or of a
-// file that [Model.Export] filled.
+// LoadModel reads the weights of a checkpoint from Model.Save or Trainer.Save, or of a file that
+// [Model.Export] filled.
 func LoadModel(path string) (*Model, error) {
 	f, err := gguf.Open(path)
 	if err != nil {
@@ -84,7 +84,7 @@ func LoadModel(path string) (*Model, error) {
 	return m, nil
 }
 
-// ReadModel is LoadModel for a file that is open.
+// ReadModel is LoadModel for an open file.
 func ReadModel(f *gguf.File) (*Model, error) {
 	m, err := readModel(f)
 	if err != nil {
@@ -109,7 +109,8 @@ func readModel(f *gguf.File) (*Model, error) {
 	if err := shape.Validate(); err != nil {
 		return nil, fmt.Errorf("key %s: %w", keyShape, err)
 	}
-	// The file's arrays are as long as its bytes: so a model is made only where they are all there.
+	// The weights in the file are limited by its size, so the model is allocated only if all of
+	// them are there.
 	if t, ok := f.Tensor(arrayWeights); !ok || float64(t.Rows()*t.Dims[0]) < shape.weights() {
 		return nil, fmt.Errorf("it has no array %s of %.0f numbers and more", arrayWeights, shape.weights())
 	}
@@ -134,8 +135,8 @@ func readArray(f *gguf.File, name string, dst []float32) error {
 	return nil
 }
 
-// Save writes everything a run needs to go on exactly as it would have gone on: weights, optimiser,
-// steps, and progress, which is the caller's own and kept as JSON.
+// Save writes everything that a run needs to continue exactly: weights, optimiser, steps, and the
+// caller's progress as JSON.
 func (t *Trainer) Save(path string, progress any) error {
 	text, err := json.Marshal(progress)
 	if err != nil {
@@ -155,7 +156,7 @@ func (t *Trainer) Save(path string, progress any) error {
 	return nil
 }
 
-// LoadTrainer reads what Trainer.Save wrote and decodes its progress into the value that progress
+// LoadTrainer reads what Trainer.Save wrote and decodes the progress into the value that progress
 // points to.
 func LoadTrainer(path string, cfg Config, progress any) (*Trainer, error) {
 	f, err := gguf.Open(path)

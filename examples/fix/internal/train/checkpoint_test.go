@@ -61,8 +61,8 @@ func TestCheckpointHoldsEverything(t *testing.T) {
 	}
 }
 
-// A process that saves again and again is killed at any moment: what is under the checkpoint's name
-// is whole each time.
+// TestCheckpointSurvivesKills: if a process that saves repeatedly is killed at any moment, the file
+// under the checkpoint's name is complete each time.
 func TestCheckpointSurvivesKills(t *testing.T) {
 	if path := os.Getenv("TRAIN_TEST_SAVE"); path != "" {
 		tr := tinyTrainer(t)
@@ -107,7 +107,7 @@ func TestCheckpointSurvivesKills(t *testing.T) {
 	}
 }
 
-// A file that cannot be written leaves the old one.
+// TestCheckpointThatFails: a failed write leaves the old file.
 func TestCheckpointThatFails(t *testing.T) {
 	a, dir := tinyTrainer(t), t.TempDir()
 	path := filepath.Join(dir, "c")
@@ -127,7 +127,7 @@ func TestCheckpointThatFails(t *testing.T) {
 	}
 }
 
-// FuzzCheckpoint reads anything: the result is an error or a trainer that can take a step.
+// FuzzCheckpoint reads arbitrary bytes: the result is an error or a trainer that can take a step.
 func FuzzCheckpoint(f *testing.F) {
 	tr := tinyTrainer(f)
 	path := filepath.Join(f.TempDir(), "c")

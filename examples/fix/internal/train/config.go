@@ -6,16 +6,16 @@ import (
 	"runtime"
 )
 
-// Config tells how a Trainer learns. The zero value is a good start.
+// Config configures a Trainer. The zero value is a good start.
 type Config struct {
-	// Workers is how many goroutines compute gradients, each its share of the batch; 0 means one
-	// for each processor. The sums of a step depend on their number in the last bits.
+	// Workers is the number of goroutines that compute gradients, each for its share of the batch;
+	// 0 means one per processor. The sums of a step depend on it in the last bits.
 	Workers int
-	// MicroTokens is about how many tokens a worker computes at once; 0 means 2048.
+	// MicroTokens is the approximate number of tokens that a worker computes at once; 0 means 2048.
 	MicroTokens int
-	// BFloat16 multiplies matrices with operands rounded to bfloat16 where the processor does that
-	// much faster (AMX), and as ever elsewhere. Weights, sums, the router and the optimiser's state
-	// stay of 32 bits (arXiv:1710.03740).
+	// BFloat16 multiplies matrices with operands rounded to bfloat16 if the processor does that
+	// much faster (AMX); otherwise it has no effect. Weights, sums, the router and the optimiser's
+	// state stay 32-bit (arXiv:1710.03740).
 	BFloat16 bool
 
 	Rate        float64 // learning rate of Muon; 0 means 0.002
@@ -26,16 +26,16 @@ type Config struct {
 	WeightDecay float64 // of matrices; 0 means 0.1, a negative number none
 	Clip        float64 // largest norm of the gradient; 0 means 1, a negative number no limit
 
-	// Contrast is the factor of the loss of choosing the right one of a sequence's answers, where
-	// it has several; 0 means 1, a negative number none, which leaves wrong answers out.
+	// Contrast is the factor of the loss of choosing the right answer, for sequences with several
+	// answers; 0 means 1. A negative number turns it off and leaves wrong answers out.
 	Contrast float64
 	// Balance is the factor of the loss that spreads tokens over experts; 0 means 0.01, a negative
 	// number none.
 	Balance float64
-	// Capacity is how many times the mean an expert may compute in one pass before tokens count as
-	// overflow; 0 means 1.25.
+	// Capacity limits the tokens of an expert in one pass, as a multiple of the mean; tokens beyond
+	// it count as overflow. 0 means 1.25.
 	Capacity float64
-	// Drop leaves out what overflows, as the Switch Transformer does; without it overflow is only
+	// Drop skips the overflow, as the Switch Transformer does; without it, overflow is only
 	// counted.
 	Drop bool
 }

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// contrast sets what the gradients of lists of answers count: the right answer's loss by its
-// weights, and Config.Contrast times the loss of choosing it from its list, -log(p₁/Σpⱼ), pⱼ being
-// the probability of answer j, its tokens' logarithms weighted. Learning from the wrong answers
-// that a model thinks likeliest raises the place of the right one in what a beam search finds,
-// which likelihood alone does not aim at (Prabhavalkar et al., arXiv:1712.01818).
+// contrast sets the gradient scales for lists of answers. The loss is that of the right answer by
+// its weights, plus Config.Contrast times the loss of choosing it from its list, -log(p₁/Σpⱼ),
+// where pⱼ is the probability of answer j with its tokens' logarithms weighted. Training on the
+// wrong answers that a model considers likeliest raises the rank of the right one in a beam search,
+// which likelihood alone does not optimise (Prabhavalkar et al., arXiv:1712.01818).
 func (w *worker) contrast() {
 	b := &w.batch
 	w.likelihoods()
@@ -49,7 +49,7 @@ func (w *worker) likelihoods() {
 	}
 }
 
-// shares is each answer's part of its list's probability.
+// shares returns each answer's share of its list's probability.
 func (w *worker) shares(l *list) []float64 {
 	w.choice = grow(w.choice, len(l.rows)-1)
 	top := math.Inf(-1)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// lists makes sequences of a prompt and answers of these lengths, which all begin with the same
+// lists makes sequences with a prompt and answers of these lengths, which all begin with the same
 // token.
 func lists(s Shape, seed uint64, prompt int, answers ...int) []Sequence {
 	rng := rand.New(rand.NewPCG(seed, 13))
@@ -28,8 +28,8 @@ func lists(s Shape, seed uint64, prompt int, answers ...int) []Sequence {
 	return []Sequence{q}
 }
 
-// Gradients of lists of answers are held against central differences of a reference that computes
-// every answer by itself.
+// TestGradientsOfAnswers compares the gradients of lists of answers with central differences of a
+// reference that computes every answer separately.
 func TestGradientsOfAnswers(t *testing.T) {
 	for _, name := range []string{"experts", "dense"} {
 		t.Run(name, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestGradientsOfAnswers(t *testing.T) {
 			apart[0].Apart = true
 			batch := slices.Concat(texts(shape, 5, 4), lists(shape, 1, 5, 4, 3, 2), apart, lists(shape, 2, 4, 3))
 			if name == "dense" {
-				batch = slices.Concat(texts(shape, 5, 6), lists(shape, 3, blockTokens-3, 7, 4), apart) // beyond a block of attention
+				batch = slices.Concat(texts(shape, 5, 6), lists(shape, 3, blockTokens-3, 7, 4), apart) // longer than a block of attention
 			}
 			stats, err := tr.run(batch, true)
 			if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/atomicfile"
 )
 
-// WriteCurve draws a run's history into dir: loss.png, and loss.html, which needs nothing else and
-// also holds the numbers.
+// WriteCurve plots a run's history into dir: loss.png, and the self-contained loss.html, which also
+// has the numbers.
 func WriteCurve(dir string, points []Point) error {
 	page, err := curvePage(points)
 	if err == nil {
@@ -36,7 +36,7 @@ type line struct {
 	x, y []float64 // millions of tokens, and the value
 }
 
-// curves are the losses of a run, and below them the accuracies.
+// curves returns the losses of a run, and the accuracies, which are plotted below them.
 func curves(points []Point) (losses, hits []line) {
 	train, accuracy := line{name: "training"}, line{name: "training"}
 	var validLoss, validHits []line
@@ -62,7 +62,7 @@ func addTo(lines []line, name string, x, y float64) []line {
 	return lines
 }
 
-// frame is where a diagram's numbers lie on a picture.
+// frame maps a diagram's numbers to positions in a picture.
 type frame struct {
 	left, top, width, height float64
 	x0, x1, y0, y1           float64
@@ -91,7 +91,7 @@ func (f frame) at(x, y float64) (float64, float64) {
 	return f.left + (x-f.x0)/(f.x1-f.x0)*f.width, f.top + (f.y1-y)/(f.y1-f.y0)*f.height
 }
 
-// ticks are about n round numbers between lo and hi.
+// ticks returns about n round numbers between lo and hi.
 func ticks(lo, hi float64, n int) []float64 {
 	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/float64(n))))
 	for _, m := range []float64{1, 2, 5, 10} {
@@ -112,10 +112,10 @@ var curveHTML string
 
 var curveTemplate = template.Must(template.New("curve").Parse(curveHTML))
 
-// palette is the colours of curves, those of the first being training.
+// palette holds the colours of curves; the first is for training.
 var palette = []string{"#888888", "#0b62a4", "#d1495b", "#2a9134", "#9467bd", "#c47f00"}
 
-// A drawing is a diagram as SVG paths.
+// A drawing holds a diagram as SVG paths.
 type drawing struct {
 	Title        string
 	Top          float64

@@ -14,7 +14,7 @@ func TestDeepen(t *testing.T) {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	for i := range m.weights { // as if it had learnt: outputs that are not zero
+	for i := range m.weights { // as after training: outputs that are not zero
 		m.weights[i] += 0.1 * float32(rng.NormFloat64())
 	}
 	var s Sequence

@@ -9,7 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/quant"
 )
 
-// ExportConfig is what a GGUF file says beside the weights.
+// ExportConfig holds the contents of a GGUF file other than the weights.
 type ExportConfig struct {
 	Type     gguf.Type // of the matrices: TypeF32, TypeF16, TypeBF16, TypeQ8_0; norms and routers stay F32
 	Name     string    // general.name
@@ -22,7 +22,7 @@ type ExportConfig struct {
 	Vocab func(w *gguf.Writer) error
 }
 
-// fileTypes are llama.cpp's numbers of what most of a file's tensors are.
+// fileTypes are llama.cpp's numbers for the type of most of a file's tensors.
 var fileTypes = map[gguf.Type]uint32{gguf.TypeF32: 0, gguf.TypeF16: 1, gguf.TypeQ8_0: 7, gguf.TypeBF16: 32}
 
 // Export adds everything an engine needs to run the model to w: metadata, vocabulary and tensors.
@@ -77,9 +77,9 @@ func (m *Model) exportShape(w *gguf.Writer) {
 	}
 }
 
-// exportTensors writes one tensor for each name; the experts' parts of it are stacked. The
-// embedding serves as output, too: dense models leave that to the engine, those with experts have
-// it twice, since not every reader of them shares it.
+// exportTensors writes one tensor for each name; the parts for the experts are stacked. The
+// embedding also serves as output: dense models leave that to the engine, while models with experts
+// store it twice, since not every reader of them shares it.
 func (m *Model) exportTensors(w *gguf.Writer, typ gguf.Type) {
 	parts := map[string][]*param{}
 	var names []string
@@ -111,7 +111,7 @@ func (m *Model) exportTensor(w *gguf.Writer, name string, typ gguf.Type, parts [
 	case p.role == roleNorm || p.role == roleRouter:
 		typ = gguf.TypeF32
 	case p.cols%typ.BlockSize() != 0:
-		typ = gguf.TypeF16 // a row of which no whole blocks can be made
+		typ = gguf.TypeF16 // a row that cannot be divided into whole blocks
 	}
 	w.AddTensorFunc(name, typ, dims, func(out io.Writer) error {
 		for _, p := range parts {

@@ -10,7 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// exported is m as a GGUF file in memory.
+// exported returns m as a GGUF file in memory.
 func exported(t *testing.T, m *Model, typ gguf.Type) *gguf.File {
 	t.Helper()
 	var w gguf.Writer
@@ -28,8 +28,8 @@ func exported(t *testing.T, m *Model, typ gguf.Type) *gguf.File {
 	return f
 }
 
-// engineLoss is the mean weighted cross entropy of s by internal/engine/transformer, and the logits
-// of every token.
+// engineLoss returns the mean weighted cross entropy of s in internal/engine/transformer, and the
+// logits of every token.
 func engineLoss(t *testing.T, f *gguf.File, s Sequence) (float64, [][]float32) {
 	t.Helper()
 	pool := tensor.NewPool(1)
@@ -67,8 +67,8 @@ func engineLoss(t *testing.T, f *gguf.File, s Sequence) (float64, [][]float32) {
 	return sum / s.weight(), logits
 }
 
-// What is trained is what the engine runs: the exported model gives the trainer's loss, and the
-// reference's logits.
+// TestEngineAgrees: the engine runs exactly the trained model: the exported model has the trainer's
+// loss and the reference's logits.
 func TestEngineAgrees(t *testing.T) {
 	dense := Draft(97)
 	dense.Context = 128
@@ -99,7 +99,7 @@ func TestEngineAgrees(t *testing.T) {
 					}
 				}
 			}
-			// A rounded model is close, and not the same by accident.
+			// A rounded model is close, but not identical.
 			rounded, _ := engineLoss(t, exported(t, m, gguf.TypeQ8_0), s)
 			if d := math.Abs(rounded - loss); d == 0 || d > 0.05*(1+math.Abs(loss)) {
 				t.Errorf("rounded to Q8_0 the loss is %v, before %v", rounded, loss)
@@ -115,8 +115,8 @@ func TestExportRefusesTypes(t *testing.T) {
 	}
 }
 
-// A file that was exported can be trained on: the weights come back, exactly where nothing was
-// rounded.
+// TestExportComesBack: an exported file can be trained further: the weights are restored, exactly
+// if nothing was rounded.
 func TestExportComesBack(t *testing.T) {
 	for _, shape := range []Shape{Micro(97), Draft(97)} {
 		for _, typ := range []gguf.Type{gguf.TypeF32, gguf.TypeQ8_0} {

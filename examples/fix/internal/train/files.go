@@ -8,13 +8,13 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/dataset"
 )
 
-// Examples is examples in memory, such as a dataset file's, as a Source.
+// Examples is a Source of examples in memory, such as those of a dataset file.
 type Examples []dataset.Example
 
-// Len is the number of examples.
+// Len returns the number of examples.
 func (e Examples) Len() int { return len(e) }
 
-// Read takes example i.
+// Read copies example i to dst.
 func (e Examples) Read(i int, dst *Sequence) {
 	x := e[i]
 	dst.Tokens, dst.Weights = dst.Tokens[:0], dst.Weights[:0]
@@ -23,8 +23,9 @@ func (e Examples) Read(i int, dst *Sequence) {
 	}
 }
 
-// OpenData reads dataset files into memory. list is file:share,file:share…; a file without a share
-// has 1. All must have vocab tokens; 0 takes the first file's number, which is returned.
+// OpenData reads dataset files into memory. list is file:share,file:share…; the default share is 1.
+// All files must have vocab tokens; if vocab is 0, that of the first file is used. The vocab used
+// is returned.
 func OpenData(list string, vocab int) ([]Mixed, int, error) {
 	var out []Mixed
 	for _, item := range strings.Split(list, ",") {
@@ -47,7 +48,7 @@ func OpenData(list string, vocab int) ([]Mixed, int, error) {
 	return out, vocab, nil
 }
 
-// CutShare parts file:share, which is 1 where it is left out. A colon that no number follows
+// CutShare splits file:share; the share is 1 if it is left out. A colon that no number follows
 // belongs to the name.
 func CutShare(item string) (string, float64, error) {
 	item = strings.TrimSpace(item)
@@ -69,8 +70,8 @@ var kindNames = map[uint8]string{
 	dataset.KindText: "text", dataset.KindRun: "run", dataset.KindRead: "read", dataset.KindEdit: "edit", dataset.KindCall: "call",
 }
 
-// OpenValidation reads dataset files to evaluate on, the first tokens tokens of each kind of answer
-// (0 for all of them): one Validation for each kind. Examples longer than context are left out.
+// OpenValidation reads dataset files for evaluation: one Validation for each kind of answer, with
+// the first tokens tokens of the kind (0 for all). Examples longer than context are left out.
 func OpenValidation(list string, vocab, context, tokens int) ([]Validation, error) {
 	data, _, err := OpenData(list, vocab)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// shaken is a model with random numbers in every weight, so that no gradient is zero by a symmetry
-// of the start.
+// shaken returns a model with random numbers in every weight, so that no gradient is zero because
+// of a symmetry in the initialisation.
 func shaken(t testing.TB, s Shape, seed uint64) *Model {
 	t.Helper()
 	m, err := New(s, seed)
@@ -32,7 +32,7 @@ func shaken(t testing.TB, s Shape, seed uint64) *Model {
 	return m
 }
 
-// texts makes sequences of these lengths with weights of every sign, zeros among them.
+// texts makes sequences of these lengths with weights of every sign, including zero.
 func texts(s Shape, seed uint64, lengths ...int) []Sequence {
 	rng := rand.New(rand.NewPCG(seed, 11))
 	var out []Sequence
@@ -53,8 +53,9 @@ var gradientShapes = map[string]Shape{
 	"one":     {Vocab: 9, Dim: 6, Layers: 1, Heads: 2, KVHeads: 2, HeadDim: 2, Experts: 3, Active: 1, FF: 5, Context: 100},
 }
 
-// Every gradient is held against central differences of the reference, in double precision.
-// Sequences lie in several passes of several workers, one of them longer than a block of attention.
+// TestGradients compares every gradient with central differences of the reference, in double
+// precision. The sequences are spread over several passes of several workers; one is longer than a
+// block of attention.
 func TestGradients(t *testing.T) {
 	for name, shape := range gradientShapes {
 		t.Run(name, func(t *testing.T) {
@@ -66,11 +67,11 @@ func TestGradients(t *testing.T) {
 			defer tr.Close()
 			batch := texts(shape, 5, 5, blockTokens+9, 1, 12)
 			if name == "experts" {
-				batch = texts(shape, 5, 5, 1, 17) // the reference is slow, and another shape has the long sequence
+				batch = texts(shape, 5, 5, 1, 17) // the reference is slow, and another shape covers the long sequence
 			}
 			if shape.Experts > 0 {
-				// The balancing loss takes its shares from a pass: one pass makes them those of the
-				// reference.
+				// The balancing loss uses the expert shares of a pass: with a single pass they
+				// equal those of the reference.
 				tr.cfg.Workers, tr.workers, tr.shares, tr.load = 1, tr.workers[:1], tr.shares[:1], tr.load[:1]
 			}
 			stats, err := tr.run(batch, true)
@@ -103,13 +104,14 @@ func newReference(m *Model, balance float64) *reference {
 	return ref
 }
 
-// checkGradient compares all of a parameter's gradients by their distance relative to their length.
-// Float32 sums agree to about 1e-6 of it; a wrong factor or a forgotten term is off by far more.
+// checkGradient compares all gradients of a parameter by their distance relative to their length.
+// Float32 sums agree to about 1e-6; a wrong factor or a forgotten term causes a much larger
+// difference.
 func checkGradient(t *testing.T, ref *reference, batch []Sequence, p *param, got []float32) {
 	t.Helper()
 	const h = 1e-5
 	diff, length := 0.0, 0.0
-	for i := 0; i < len(got); i += 1 + len(got)/16 { // a sample of the large ones keeps the test short
+	for i := 0; i < len(got); i += 1 + len(got)/16 { // sampling the large ones keeps the test short
 		w := &ref.w[p.at+i]
 		old := *w
 		*w = old + h
@@ -129,7 +131,8 @@ func checkGradient(t *testing.T, ref *reference, batch []Sequence, p *param, got
 	}
 }
 
-// Tokens that an expert has no room for go past it, forward and backward.
+// TestGradientsOfDroppedTokens: tokens that an expert has no room for bypass it, forward and
+// backward.
 func TestGradientsOfDroppedTokens(t *testing.T) {
 	shape := gradientShapes["experts"]
 	m := shaken(t, shape, 3)

@@ -6,18 +6,19 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// headRows is how many tokens' logits are computed at once: few enough that they stay in the cache.
+// headRows is the number of tokens whose logits are computed at once: few enough to stay in the
+// cache.
 const headRows = 128
 
-// headState is the memory of the last norm and the output projection.
+// headState holds the state of the last norm and the output projection.
 type headState struct {
 	x, h, inv, dx, dh []float32
 	logits            []float32
-	likely            []float64 // of each row's target: the logarithm of its probability
+	likely            []float64 // log probability of each row's target
 }
 
-// loss adds up the cross entropy of the tokens that count and, when back is set, writes the
-// gradient of the last layer's output to tmp.dx, which is zero before.
+// loss adds up the cross entropy of the tokens with a weight. If back is set, it writes the
+// gradient of the last layer's output to tmp.dx, which must be zero before.
 func (w *worker) loss(back bool) {
 	b, d, h := &w.batch, w.shape.Dim, &w.head
 	norm := w.weights[w.layout.norm:][:d]
@@ -39,8 +40,8 @@ func (w *worker) loss(back bool) {
 	}
 }
 
-// project takes rows [lo, hi) through the last norm and the output projection, which is the
-// embedding.
+// project applies the last norm and the output projection, which is the embedding, to rows [lo,
+// hi).
 func (w *worker) project(lo, hi int) {
 	n, d, v, h := hi-lo, w.shape.Dim, w.shape.Vocab, &w.head
 	h.x = gather(h.x, w.act[w.shape.Layers].x, w.batch.rows[lo:hi], d)
@@ -50,8 +51,8 @@ func (w *worker) project(lo, hi int) {
 	tensor.Gemm(false, true, n, v, d, 1, h.h, d, w.weights[w.layout.embed:], d, 0, h.logits, v, &w.ws)
 }
 
-// projectBack takes the gradients of n rows' logits, which are in their place, to those of the
-// projection.
+// projectBack computes the gradients of the projection from those of n rows' logits, which have
+// replaced the logits.
 func (w *worker) projectBack(n int) {
 	d, v, h := w.shape.Dim, w.shape.Vocab, &w.head
 	embed := w.weights[w.layout.embed:]
@@ -60,7 +61,7 @@ func (w *worker) projectBack(n int) {
 	tensor.Gemm(true, false, v, d, n, 1, h.logits, v, h.h, d, 1, w.grads[w.layout.embed:], d, &w.ws)
 }
 
-// row is the logits of a row of those that were projected last.
+// row returns the logits of a row in the last projection.
 func (h *headState) row(i, vocab int) []float32 { return h.logits[i*vocab : (i+1)*vocab] }
 
 // lossRow counts one prediction and replaces its logits by their gradient.
@@ -79,8 +80,8 @@ func (w *worker) lossRow(logits []float32, row int) {
 	logits[target] -= g
 }
 
-// softmax replaces logits by their exponentials over that of the largest, best, which is top, and
-// adds those up.
+// softmax replaces logits by their exponentials relative to the largest. It returns the largest,
+// top, its index, best, and the sum of the exponentials.
 func softmax(logits []float32) (best int, top, sum float32) {
 	for i, v := range logits {
 		if v > logits[best] {
@@ -91,7 +92,7 @@ func softmax(logits []float32) (best int, top, sum float32) {
 	return best, top, tensor.ExpSum(logits, top)
 }
 
-// decide counts a decision.
+// decide records whether a decision was hit.
 func (w *worker) decide(row int, hit bool) {
 	state := &w.batch.states[w.batch.owners[row]]
 	w.sum.decisions++

@@ -1,25 +1,25 @@
 package train
 
-// Point is what happened in one stretch of a run.
+// Point summarises one stretch of a run.
 type Point struct {
 	Step     int     // at its end
 	Tokens   int64   // trained on so far
 	Seconds  float64 // of training so far
-	Done     float64 // part of the run, 0 to 1
+	Done     float64 // share of the run, 0 to 1
 	Rate     float64 // factor of the learning rates at its end
 	Loss     float64 // mean weighted cross entropy
-	Accuracy float64 // part of decisions hit
-	Answers  float64 // part of sequences all of whose decisions were hit
-	Speed    float64 // tokens a second
+	Accuracy float64 // share of decisions hit
+	Answers  float64 // share of sequences all of whose decisions were hit
+	Speed    float64 // tokens per second
 	GradNorm float64 // mean, before clipping
 	Load     float64 // largest of any layer at its end: the busiest expert's tokens over the mean
-	Overflow float64 // part of the tokens beyond an expert's capacity
-	Skipped  int     // steps whose gradient was no number, since the start
+	Overflow float64 // share of the tokens beyond an expert's capacity
+	Skipped  int     // steps since the start whose gradient was not finite
 
 	Valid []Score `json:",omitempty"` // if the model was evaluated at the end of the stretch
 }
 
-// Score is how the model does on sequences it does not learn from.
+// Score is the performance of the model on sequences it does not learn from.
 type Score struct {
 	Name     string
 	Loss     float64
@@ -27,7 +27,7 @@ type Score struct {
 	Answers  float64
 }
 
-// stretch adds up steps to a Point.
+// stretch accumulates steps into a Point.
 type stretch struct {
 	loss, weight    float64
 	decisions, hits int
@@ -35,7 +35,7 @@ type stretch struct {
 	steps, tokens   int
 	grad, overflow  float64
 	load            float64
-	skipping        int // steps skipped one after the other
+	skipping        int // steps skipped in a row
 }
 
 func (s *stretch) add(v Stats) {
@@ -54,7 +54,7 @@ func (s *stretch) add(v Stats) {
 	s.load = v.MaxLoad()
 }
 
-// fill writes the means to p and starts anew.
+// fill writes the means to p and starts over.
 func (s *stretch) fill(p *Point) {
 	if s.weight > 0 {
 		p.Loss = s.loss / s.weight
@@ -67,5 +67,5 @@ func (s *stretch) fill(p *Point) {
 	*s = stretch{skipping: s.skipping}
 }
 
-// Minutes is how long training took so far.
+// Minutes returns the training time so far.
 func (p Point) Minutes() float64 { return p.Seconds / 60 }

@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// importModel reads what Export wrote, so that training can go on from a shipped file. Weights of a
-// quantised file come back with its rounding; the optimiser starts anew.
+// importModel reads what Export wrote, so that training can continue from a shipped file. Weights
+// of a quantised file keep its rounding; the optimiser starts from scratch.
 func importModel(f *gguf.File, arch string) (*Model, error) {
 	shape, err := importShape(f, arch)
 	if err != nil {
@@ -18,7 +18,7 @@ func importModel(f *gguf.File, arch string) (*Model, error) {
 	}
 	l := newLayout(shape)
 	parts := make([]gguf.Tensor, len(l.params))
-	for i := range l.params { // before memory is asked for: a damaged file may tell of any size
+	for i := range l.params { // before allocating: a damaged file may claim any size
 		if parts[i], err = importPart(f, &l.params[i]); err != nil {
 			return nil, err
 		}
@@ -67,8 +67,8 @@ func importShape(f *gguf.File, arch string) (Shape, error) {
 	return s, s.Validate()
 }
 
-// importPart returns the file's tensor of a parameter's name with the bytes of this parameter
-// alone.
+// importPart returns the file's tensor with a parameter's name, reduced to the bytes of this
+// parameter.
 func importPart(f *gguf.File, p *param) (gguf.Tensor, error) {
 	t, ok := f.Tensor(p.name)
 	if !ok || t.Dims[0] != p.cols {

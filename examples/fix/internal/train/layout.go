@@ -2,7 +2,7 @@ package train
 
 import "fmt"
 
-// A role tells how a parameter is initialised and which optimiser changes it.
+// A role determines how a parameter is initialised and which optimiser updates it.
 type role uint8
 
 const (
@@ -16,16 +16,16 @@ const (
 // A param is one matrix (rows × cols, row-major) or vector (rows 1) in the flat array of weights.
 type param struct {
 	name       string // the tensor's name in a GGUF file
-	expert     int    // which part of that tensor; 0 where it has one part
+	expert     int    // part of that tensor; 0 if it has only one
 	rows, cols int
-	at         int // where it starts
+	at         int // start in the flat array
 	role       role
 }
 
 func (p *param) size() int { return p.rows * p.cols }
 
-// layout says where everything lies. Matrices that meet the same input lie one after the other, so
-// that one product computes them all.
+// layout holds the positions of all weights. Matrices with the same input are adjacent, so that one
+// product computes them all.
 type layout struct {
 	params []param
 	size   int
@@ -34,14 +34,14 @@ type layout struct {
 	layers      []layerAt
 }
 
-// layerAt holds the places of one layer's weights.
+// layerAt holds the positions of one layer's weights.
 type layerAt struct {
 	attnNorm, qkv, qNorm, kNorm, out int
 	ffnNorm, router                  int
 	experts                          []expertAt
 }
 
-// expertAt holds the places of gate and up, which are one matrix of 2·FF rows, and of down.
+// expertAt holds the positions of gate and up, which are one matrix of 2·FF rows, and of down.
 type expertAt struct{ gateUp, down int }
 
 func (l *layout) add(r role, name string, expert, rows, cols int) int {

@@ -1,34 +1,34 @@
 package train
 
-// micro is the sequences of one forward and backward pass, end to end.
+// micro holds the sequences of one forward and backward pass, end to end.
 type micro struct {
 	tokens  []int32 // of all sequences
-	places  []int32 // of each token within its sequence
-	starts  []int32 // where each sequence starts; one more for the end
-	prompts []int32 // where the prompt of each ends that all of its answers see; where it starts, if it has no list of them
-	froms   []int32 // of each token: where the answer that it is of starts, or its sequence
+	places  []int32 // position of each token within its sequence
+	starts  []int32 // start of each sequence; one more for the end
+	prompts []int32 // end of the prompt that all answers of a sequence see; the start of a sequence without answers
+	froms   []int32 // for each token, the start of its answer or its sequence
 
-	rows    []int32   // tokens whose successor counts
+	rows    []int32   // tokens whose successor has a weight
 	targets []int32   // those successors
 	weights []float32 // and their weights
 	gains   []float32 // and what the gradient of each counts
-	owners  []int32   // and the sequences they are of
+	owners  []int32   // and the sequences they belong to
 	states  []answer  // of each sequence
 	lists   []list    // of answers that one is chosen from
 }
 
-// list is the answers of one sequence.
+// list holds the answers of one sequence.
 type list struct {
-	rows []int32 // where the rows of each answer start; one more for the end
+	rows []int32 // start of each answer's rows; one more for the end
 }
 
-// answer is whether a sequence's decisions were all hit.
+// answer says whether all decisions of a sequence were hit.
 type answer uint8
 
 const (
-	answerNone  answer = iota // no decision so far
-	answerRight               // all of them
-	answerWrong               // not all
+	answerNone  answer = iota // no decisions so far
+	answerRight               // all were hit
+	answerWrong               // not all were hit
 )
 
 func (b *micro) reset() {
@@ -70,7 +70,8 @@ func (b *micro) add(s Sequence) {
 
 func (b *micro) len() int { return len(b.tokens) }
 
-// grow returns a slice of n elements whose contents are undefined, x's memory where that is enough.
+// grow returns a slice of n elements with undefined contents. It reuses x's memory if that is large
+// enough.
 func grow[T any](x []T, n int) []T {
 	if cap(x) < n {
 		return make([]T, n, n+n/4)
@@ -78,7 +79,7 @@ func grow[T any](x []T, n int) []T {
 	return x[:n]
 }
 
-// zeros returns a slice of n zeros, in x's memory where that is enough.
+// zeros returns a slice of n zeros. It reuses x's memory if that is large enough.
 func zeros[T any](x []T, n int) []T {
 	x = grow(x, n)
 	clear(x)

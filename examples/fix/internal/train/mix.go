@@ -8,22 +8,21 @@ import (
 
 // Source is a set of sequences to learn from, such as a dataset file in memory.
 type Source interface {
-	// Len is the number of sequences.
+	// Len returns the number of sequences.
 	Len() int
-	// Read replaces what is in dst, whose memory it uses, by sequence i.
+	// Read replaces the contents of dst, whose memory it reuses, with sequence i.
 	Read(i int, dst *Sequence)
 }
 
-// Mixed is a source with its part in a mix.
+// Mixed is a source with its share in a mix.
 type Mixed struct {
 	Source Source
 	Share  float64 // of the tokens, relative to the other shares; positive
 	Name   string  // for people
 }
 
-// Mix draws batches from several sources so that each gives its share of the tokens. A source is
-// gone through in a random order, then again in another. The draws depend on the seed and the
-// position alone.
+// Mix draws batches from several sources so that each contributes its share of the tokens. Each
+// pass over a source has a new random order. The draws depend only on the seed and the position.
 type Mix struct {
 	sources []Mixed
 	seed    uint64
@@ -34,13 +33,13 @@ type Mix struct {
 	cut     int
 }
 
-// position is how far a source was read.
+// position records how much of a source was read.
 type position struct {
 	Epoch, Next int
 	Tokens      int64 // drawn so far
 }
 
-// NewMix makes a mix; sequences longer than context lose their beginning.
+// NewMix returns a mix; sequences longer than context lose their beginning.
 func NewMix(sources []Mixed, context int, seed uint64) (*Mix, error) {
 	if len(sources) == 0 {
 		return nil, errors.New("train: mix sources: there are none")
@@ -69,8 +68,8 @@ func (m *Mix) shuffle(i int) {
 	rng.Shuffle(n, func(a, b int) { order[a], order[b] = order[b], order[a] })
 }
 
-// Batch draws sequences of about this many tokens together, one at least. They are valid until the
-// next call.
+// Batch draws sequences with about this many tokens in total, at least one sequence. They are valid
+// until the next call.
 func (m *Mix) Batch(tokens int) []Sequence {
 	n, sum := 0, 0
 	for sum < tokens {
@@ -84,7 +83,7 @@ func (m *Mix) Batch(tokens int) []Sequence {
 	return m.batch[:n]
 }
 
-// draw reads the next sequence of the source that is behind most.
+// draw reads the next sequence from the source that is furthest behind its share.
 func (m *Mix) draw(dst *Sequence) {
 	least, behind := 0, 0.0
 	for i := range m.sources {
@@ -107,10 +106,10 @@ func (m *Mix) draw(dst *Sequence) {
 	p.Tokens += int64(max(1, len(dst.Tokens))) // an empty sequence must not be drawn for ever
 }
 
-// Cut is how many sequences so far were longer than the context.
+// Cut returns how many sequences so far were longer than the context.
 func (m *Mix) Cut() int { return m.cut }
 
-// Epochs is how often each source was gone through, parts included.
+// Epochs returns the number of passes over each source, with fractions.
 func (m *Mix) Epochs() []float64 {
 	out := make([]float64, len(m.at))
 	for i, p := range m.at {
@@ -119,7 +118,7 @@ func (m *Mix) Epochs() []float64 {
 	return out
 }
 
-// restore goes to a position that was saved.
+// restore sets a saved position.
 func (m *Mix) restore(at []position) error {
 	if len(at) != len(m.sources) {
 		return fmt.Errorf("the run had %d data files, now there are %d", len(at), len(m.sources))

@@ -6,17 +6,17 @@ import (
 	"math/rand/v2"
 )
 
-// Model is the weights of a network. A Trainer changes them; nothing else may use the Model
-// meanwhile.
+// Model holds the weights of a network. A Trainer changes them; nothing else may use the Model
+// while it does.
 type Model struct {
 	shape   Shape
 	layout  layout
 	weights []float32
 }
 
-// New makes a model with random weights, the same for the same seed. Matrices that write to the
-// residual stream start at zero, so that the model starts as its embedding (as in T-Fixup and
-// modded-nanogpt).
+// New returns a model with random weights, the same for the same seed. Matrices that write to the
+// residual stream start at zero, so that the model initially equals its embedding (as in T-Fixup
+// and modded-nanogpt).
 func New(shape Shape, seed uint64) (*Model, error) {
 	m, err := newModel(shape)
 	if err != nil {
@@ -40,7 +40,7 @@ func New(shape Shape, seed uint64) (*Model, error) {
 	return m, nil
 }
 
-// newModel makes a model whose weights are all zero.
+// newModel returns a model whose weights are all zero.
 func newModel(shape Shape) (*Model, error) {
 	if err := shape.Validate(); err != nil {
 		return nil, err
@@ -50,13 +50,13 @@ func newModel(shape Shape) (*Model, error) {
 	return m, nil
 }
 
-// Shape is the model's shape.
+// Shape returns the model's shape.
 func (m *Model) Shape() Shape { return m.shape }
 
-// Weights is the number of weights; the tied embedding counts once.
+// Weights returns the number of weights; the tied embedding counts once.
 func (m *Model) Weights() int { return len(m.weights) }
 
-// ActiveWeights is the number of weights that take part in computing one token.
+// ActiveWeights returns the number of weights that take part in computing one token.
 func (m *Model) ActiveWeights() int {
 	idle := m.shape.experts() - m.shape.active()
 	return len(m.weights) - m.shape.Layers*idle*3*m.shape.Dim*m.shape.FF

@@ -6,11 +6,11 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// newtonSteps is how many Newton-Schulz iterations make a matrix nearly orthogonal.
+// newtonSteps is the number of Newton-Schulz iterations that make a matrix nearly orthogonal.
 const newtonSteps = 5
 
-// Coefficients of the quintic iteration, which take singular values from (0, 1] to about [0.7, 1.2]
-// fast (Keller Jordan, https://kellerjordan.github.io/posts/muon/).
+// Coefficients of the quintic iteration, which quickly moves singular values from (0, 1] to about
+// [0.7, 1.2] (Keller Jordan, https://kellerjordan.github.io/posts/muon/).
 const (
 	newtonA = 3.4445
 	newtonB = -4.7750
@@ -24,7 +24,7 @@ type muonSpace struct {
 	a, b []float32
 }
 
-// update changes one matrix by Muon with Nesterov momentum. The step of an r×c matrix is scaled by
+// update updates one matrix by Muon with Nesterov momentum. The step of an r×c matrix is scaled by
 // 0.2·√max(r, c), so that it is about as long as one of AdamW and shares its learning rate
 // (arXiv:2502.16982).
 func (s *muonSpace) update(w, grad, momentum []float32, rows, cols int, cfg *Config, rate, gradScale float64) {
@@ -44,7 +44,7 @@ func (s *muonSpace) update(w, grad, momentum []float32, rows, cols int, cfg *Con
 	}
 }
 
-// orthogonalise replaces x = U·S·Vᵀ by about U·Vᵀ.
+// orthogonalise replaces x = U·S·Vᵀ by approximately U·Vᵀ.
 func (s *muonSpace) orthogonalise(rows, cols int) {
 	sum := 0.0
 	for _, v := range s.x {

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// optimiser changes every weight once a step, in parallel.
+// optimiser updates every weight once per step, in parallel.
 type optimiser struct {
 	t        *Trainer
 	momentum []float32 // of every weight
-	square   []float32 // mean squares of the gradients of what AdamW changes; zero elsewhere
-	params   []*param  // what costs most first
+	square   []float32 // mean squared gradients of the weights that AdamW updates; zero elsewhere
+	params   []*param  // the most expensive first
 	spaces   []muonSpace
 	rate     float64
 	scale    float64 // of the gradient
@@ -43,7 +43,7 @@ func (o *optimiser) step(rate, scale float64) {
 	o.t.pool.Run(len(o.params), o)
 }
 
-// Do changes one parameter.
+// Do updates one parameter.
 func (o *optimiser) Do(worker, i int) {
 	p, cfg := o.params[i], &o.t.cfg
 	lo, hi := p.at, p.at+p.size()

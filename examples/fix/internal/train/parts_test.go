@@ -42,7 +42,8 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// Muon's step has singular values near 1: its product with its transpose is near the identity.
+// TestOrthogonalise: Muon's step has singular values near 1: its product with its transpose is near
+// the identity.
 func TestOrthogonalise(t *testing.T) {
 	for _, size := range [][2]int{{24, 24}, {16, 40}, {40, 16}} {
 		rows, cols := size[0], size[1]
@@ -69,7 +70,7 @@ func TestOrthogonalise(t *testing.T) {
 	}
 }
 
-// marks is a source whose sequences say which they are.
+// marks is a source whose sequences contain their own index.
 type marks struct{ id, count, length int }
 
 func (m marks) Len() int { return m.count }

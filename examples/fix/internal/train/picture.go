@@ -18,7 +18,7 @@ import (
 // picture is a canvas for diagrams.
 type picture struct{ *image.RGBA }
 
-// curveImage draws a run's history as PNG.
+// curveImage plots a run's history as PNG.
 func curveImage(points []Point) []byte {
 	p := picture{image.NewRGBA(image.Rect(0, 0, 840, 660))}
 	draw.Draw(p, p.Bounds(), image.White, image.Point{}, draw.Src)
@@ -27,7 +27,7 @@ func curveImage(points []Point) []byte {
 	p.diagram("decisions hit", hits, 400, 220)
 	var b bytes.Buffer
 	if err := png.Encode(&b, p); err != nil {
-		panic(err) // a buffer takes everything, and the picture is not empty
+		panic(err) // writing to a buffer does not fail, and the picture is not empty
 	}
 	return b.Bytes()
 }

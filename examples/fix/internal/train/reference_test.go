@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// reference computes a model in double precision, token by token and by the definitions: what the
-// trainer is held against.
+// reference computes a model in double precision, token by token and directly from the definitions.
+// The trainer is compared with it.
 type reference struct {
 	s        Shape
 	l        layout
@@ -15,11 +15,11 @@ type reference struct {
 	contrast float64 // factor of the loss of choosing among answers
 	tokens   int     // of the batch
 	weight   float64
-	most     int     // tokens an expert computes of a batch of one sequence; 0 for all
+	most     int     // limit of tokens per expert for a batch of one sequence; 0 for none
 	taken    [][]int // by layer and expert
 }
 
-// loss is what a step minimises: the weighted cross entropy over the sum of weights, and the
+// loss returns the objective of a step: the weighted cross entropy over the sum of weights, and the
 // balancing loss.
 func (r *reference) loss(batch []Sequence) float64 {
 	r.tokens, r.weight, r.taken = 0, 0, make([][]int, r.s.Layers)
@@ -62,9 +62,9 @@ func (r *reference) loss(batch []Sequence) float64 {
 	return sum
 }
 
-// choice is the loss of a sequence with several answers, each computed behind the prompt by itself:
-// what it takes to say the right one, and contrast times what it takes to choose it; what it takes
-// to say each, if they stand apart.
+// choice returns the loss of a sequence with several answers, each computed after the prompt
+// separately: the loss of generating the right one, plus contrast times the loss of choosing it. If
+// the answers are apart, it is the loss of generating each.
 func (r *reference) choice(s Sequence) float64 {
 	var whole, own, all, each float64
 	for j, at := range s.Answers {
@@ -168,7 +168,7 @@ func (r *reference) experts(layer int, y *layerAt, x []float64, routed func(int,
 	}
 }
 
-// full counts a token that an expert is asked to compute and reports whether it is one too many.
+// full counts a token for an expert and reports whether it exceeds the capacity.
 func (r *reference) full(layer, e int) bool {
 	if r.most == 0 {
 		return false

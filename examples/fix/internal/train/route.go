@@ -6,22 +6,21 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// routing is which experts compute which tokens. A slot is one token at one expert; slots are
-// sorted by expert.
+// routing assigns tokens to experts. A slot is one token at one expert; slots are sorted by expert.
 type routing struct {
-	experts int       // 0 where there is no choice
+	experts int       // 0 if there is no choice
 	probs   []float32 // [tokens][experts]
 	choice  []int32   // [tokens][active] experts
 	weight  []float32 // [tokens][active] their weights
-	slot    []int32   // [tokens][active] where they are computed; -1 where the expert had no room
-	first   []int     // [experts+1] where each expert's slots start
+	slot    []int32   // [tokens][active] slots in which they are computed; -1 if the expert had no room
+	first   []int     // [experts+1] start of each expert's slots
 	token   []int32   // of each slot
 	gain    []float32 // of each slot
 	dgain   []float32 // gradient of gain
-	share   []float32 // [experts] of all choices, before any was dropped
+	share   []float32 // [experts] share of all choices, before any was dropped
 }
 
-// tiny keeps the sum of chosen probabilities from being a divisor of zero, as llama.cpp has it.
+// tiny keeps the sum of chosen probabilities, a divisor, above zero, as llama.cpp does.
 const tiny = 1.0 / (1 << 14)
 
 // route chooses the experts of every token of layer i: the most probable ones, weighted by
@@ -47,7 +46,7 @@ func (w *worker) route(i int, y *layerAt, a *layerState) {
 	w.sum.aux += r.imbalance(n) * float64(n)
 }
 
-// routeAll sends every token to the one feed-forward block of a dense layer.
+// routeAll sends every token to the only feed-forward block of a dense layer.
 func (w *worker) routeAll(r *routing, n int) {
 	r.token, r.gain, r.dgain = grow(r.token, n), grow(r.gain, n), grow(r.dgain, n)
 	for t := range n {
@@ -82,7 +81,7 @@ func choose(p []float32, choice []int32, weight []float32) {
 	}
 }
 
-// assign sorts tokens by expert, in their order, and counts what goes beyond an expert's capacity.
+// assign sorts tokens by expert, keeping their order, and counts those beyond an expert's capacity.
 func (w *worker) assign(i int, r *routing) {
 	s := w.shape
 	load := w.sum.load[i*s.Experts : (i+1)*s.Experts]
@@ -100,7 +99,7 @@ func (w *worker) assign(i int, r *routing) {
 			if w.drop {
 				taken[e]--
 				r.slot[j] = -1
-				// The share still counts it: the balancing loss is about what was asked for.
+				// The share still counts it: the balancing loss is about the choices made.
 			}
 		}
 	}
@@ -110,7 +109,7 @@ func (w *worker) assign(i int, r *routing) {
 	}
 	slots := r.first[s.Experts]
 	r.token, r.gain, r.dgain = grow(r.token, slots), grow(r.gain, slots), grow(r.dgain, slots)
-	for j := len(r.choice) - 1; j >= 0; j-- { // from behind, with the ends as cursors: they become the starts
+	for j := len(r.choice) - 1; j >= 0; j-- { // backwards, with the ends as cursors, which thus become the starts
 		if r.slot[j] < 0 {
 			continue
 		}
@@ -133,9 +132,9 @@ func (r *routing) shares(experts int) {
 	}
 }
 
-// imbalance is the balancing loss of the Switch Transformer (arXiv:2101.03961, equation 4) without
-// its factor: experts times the sum of each expert's share of choices times its mean probability.
-// It is 1 where all are used alike.
+// imbalance returns the balancing loss of the Switch Transformer (arXiv:2101.03961, equation 4)
+// without its factor: the number of experts times the sum, over the experts, of each one's share of
+// choices times its mean probability. It is 1 if all are used equally.
 func (r *routing) imbalance(n int) float64 {
 	sum := 0.0
 	for j, p := range r.probs {
@@ -171,7 +170,7 @@ func (r *routing) back(t, active int, balance float32, dlogits []float32) {
 		}
 	}
 	if chosen < tiny {
-		mean = 0 // the divisor is a constant there
+		mean = 0 // the divisor is a constant in this case
 	}
 	for k, e := range choice {
 		g := -mean

@@ -9,53 +9,53 @@ import (
 	"time"
 )
 
-// Plan is a training run.
+// Plan describes a training run.
 type Plan struct {
-	Out    string // directory of the checkpoint and the loss curve; made where it is missing
-	Resume bool   // go on with the checkpoint in Out; without it there must be none
+	Out    string // directory of the checkpoint and the loss curve; created if missing
+	Resume bool   // continue with the checkpoint in Out; without Resume there must be none
 	Init   string // checkpoint whose weights the run starts from; "" for random ones
-	Deepen int    // with Init: layers that the model gets in place of its own, see [Model.Deepen]; 0 leaves it as it is
-	Active int    // with Init: experts that compute a token in place of as many as did, see [Model.Activate]; 0 leaves it as it is
+	Deepen int    // with Init: the new number of layers, see [Model.Deepen]; 0 keeps the number
+	Active int    // with Init: the new number of experts per token, see [Model.Activate]; 0 keeps the number
 	Shape  Shape  // of a model that starts from random weights
 	Seed   uint64 // of those weights and of the order of the data
 
 	Config   Config
 	Schedule Schedule
-	Minutes  float64 // length of the run by the clock; 0 for none
-	Tokens   int64   // length of the run in tokens; 0 for none. The run ends when either is reached
+	Minutes  float64 // wall-clock limit of the run; 0 for none
+	Tokens   int64   // token limit of the run; 0 for none. The run ends when either limit is reached
 
 	Data       []Mixed      // to learn from
-	Batch      int          // tokens of a step; 0 means 16,384
+	Batch      int          // tokens per step; 0 means 16,384
 	Valid      []Validation // to evaluate on
 	EvalEvery  int          // steps between evaluations; 0 means 200. The end is always evaluated
 	SaveEvery  time.Duration
 	PointEvery time.Duration // length of a stretch that is reported; 0 means 10 s
 
-	// Report is told of every stretch; nil is fine.
+	// Report, if not nil, is called for every stretch.
 	Report func(p Point, left time.Duration)
-	// Warn is told of what went wrong without ending the run; nil is fine.
+	// Warn, if not nil, is called with errors that do not end the run.
 	Warn func(error)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Validation is sequences that are evaluated together.
+// Validation holds sequences that are evaluated together.
 type Validation struct {
 	Name      string
 	Sequences []Sequence
 }
 
-// The files of a run in its directory.
+// The files in the directory of a run.
 const (
 	CheckpointFile = "checkpoint.gguf"
 	CurvePNG       = "loss.png"
 	CurveHTML      = "loss.html"
 )
 
-// maxSkips is after how many useless steps one after the other a run is given up.
+// maxSkips is the number of skipped steps in a row after which a run is given up.
 const maxSkips = 25
 
-// progress is what a checkpoint keeps of a run beside the trainer.
+// progress is the part of a checkpoint that describes the run.
 type progress struct {
 	Seed    uint64
 	Batch   int
@@ -66,23 +66,23 @@ type progress struct {
 	Points  []Point
 }
 
-// run is a Plan under way.
+// run is a Plan in progress.
 type run struct {
 	Plan
 	t     *Trainer
 	mix   *Mix
 	state progress
 	part  stretch
-	began time.Time // less what was spent before
-	point time.Time // when the stretch began
+	began time.Time // minus the time spent in earlier runs
+	point time.Time // start of the stretch
 	saved time.Time
 	last  int64 // tokens at the start of the stretch
 }
 
-// Run trains until the plan's end and returns the history. The rate of learning follows the part of
-// the plan that is done, by the clock or by tokens, whichever is further: at its end it is zero.
-// Every SaveEvery (3 minutes if 0) and at the end the checkpoint and the loss curve are written;
-// when ctx ends before, too, and a Plan with Resume goes on from there.
+// Run trains until the plan's end and returns the history. The learning rate follows the share of
+// the plan that is done, by the clock or by tokens, whichever is larger; at the end it is zero. The
+// checkpoint and the loss curve are written every SaveEvery (3 minutes if 0), at the end, and when
+// ctx ends early. A Plan with Resume continues from there.
 func Run(ctx context.Context, plan Plan) ([]Point, error) {
 	r, err := newRun(plan)
 	if err != nil {
@@ -146,7 +146,7 @@ func newRun(plan Plan) (*run, error) {
 
 func (r *run) path(name string) string { return filepath.Join(r.Out, name) }
 
-// open makes the trainer: from the run's own checkpoint, from another's weights or from nothing.
+// open makes the trainer: from the run's own checkpoint, from another's weights or from scratch.
 func (r *run) open() (err error) {
 	_, missing := os.Stat(r.path(CheckpointFile))
 	switch {
@@ -199,7 +199,7 @@ func (r *run) ready() error {
 
 func (r *run) elapsed() float64 { return r.Now().Sub(r.began).Seconds() }
 
-// done is the part of the run that is behind.
+// done returns the share of the run that is done.
 func (r *run) done() float64 {
 	d := 0.0
 	if r.Minutes > 0 {

@@ -2,24 +2,24 @@ package train
 
 import "fmt"
 
-// Sequence is one text to learn from.
+// Sequence is one text to train on.
 type Sequence struct {
 	Tokens []int32
 	// Weights[i] is the weight of the loss of predicting Tokens[i] from the tokens before it. 0
 	// leaves the token out; a negative weight makes the token less likely, as policy gradients
-	// need. Weights[0] means nothing: nothing is before the first token.
+	// need. Weights[0] is ignored: there is nothing before the first token.
 	Weights []float32
-	// Answers, where there are any, say where in Tokens each of several answers to one prompt
-	// begins: the right one first, then wrong ones, to the end. Each follows the prompt, which is
-	// what is before all of them, and sees nothing of the others. The first token of each is the
-	// same and is given: it takes the place of the prompt's last. See Config.Contrast.
+	// Answers, if there are any, holds the positions in Tokens where several answers to one prompt
+	// begin: the right one first, then wrong ones, to the end. Each follows the prompt, which is
+	// everything before the first answer, and sees none of the others. The first token of all
+	// answers is the same and given: it is the last token of the prompt. See Config.Contrast.
 	Answers []int32
-	// Apart says that none of the answers is chosen: each is learnt by its own weights, as if it
-	// were alone behind the prompt.
+	// Apart disables the choice between answers: each is learned by its own weights, as if it were
+	// the only one after the prompt.
 	Apart bool
 }
 
-// decisionWeight is from which weight on a token counts as a decision, whose hits are reported.
+// decisionWeight is the weight from which on a token counts as a decision, whose hits are reported.
 const decisionWeight = 0.995
 
 func (s Sequence) check(shape Shape) error {
@@ -43,8 +43,8 @@ func (s Sequence) check(shape Shape) error {
 	return nil
 }
 
-// checkAnswers finds answers that are empty or out of order, and first tokens that are to be
-// predicted.
+// checkAnswers returns an error for answers that are empty or out of order, and for first tokens
+// with a weight.
 func (s Sequence) checkAnswers() error {
 	for i, at := range s.Answers {
 		end := s.end(i)
@@ -58,7 +58,7 @@ func (s Sequence) checkAnswers() error {
 	return nil
 }
 
-// prompt is how many tokens all answers follow: 0 for a sequence without a list of them.
+// prompt returns the number of tokens that all answers follow, or 0 for a sequence without answers.
 func (s Sequence) prompt() int {
 	if len(s.Answers) == 0 {
 		return 0
@@ -66,7 +66,7 @@ func (s Sequence) prompt() int {
 	return int(s.Answers[0])
 }
 
-// span is how many positions s takes up: those of its prompt and its longest answer.
+// span returns the number of positions in s: those of its prompt and its longest answer.
 func (s Sequence) span() int {
 	if len(s.Answers) == 0 {
 		return len(s.Tokens)
@@ -78,7 +78,7 @@ func (s Sequence) span() int {
 	return s.prompt() + longest
 }
 
-// end is where answer i ends: where the next begins, or the tokens do.
+// end returns the end of answer i: the start of the next, or the end of the tokens.
 func (s Sequence) end(i int) int {
 	if i+1 < len(s.Answers) {
 		return int(s.Answers[i+1])
@@ -86,8 +86,8 @@ func (s Sequence) end(i int) int {
 	return len(s.Tokens)
 }
 
-// weight is the sum of the absolute weights of what s predicts, answers that only stand to choice
-// left out.
+// weight returns the sum of the absolute weights of the predictions in s, without answers that are
+// only there to choose from.
 func (s Sequence) weight() float64 {
 	sum, end := 0.0, s.end(0)
 	if s.Apart {

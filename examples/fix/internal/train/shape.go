@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// Shape is the size of every part of a model.
+// Shape holds the sizes of all parts of a model.
 type Shape struct {
 	Vocab    int     // tokens of the vocabulary
 	Dim      int     // width of the residual stream
@@ -17,12 +17,13 @@ type Shape struct {
 	Experts  int     // experts in each layer; 0 makes a dense model
 	Active   int     // experts that compute each token
 	FF       int     // width of the feed-forward block or of one expert
-	Context  int     // most tokens of a sequence
+	Context  int     // limit of tokens in a sequence
 	RopeBase float32 // wavelength base of the rotary embedding; 0 means 10000
 }
 
-// Main is the shape that the shipped one-line-repair model was begun with: 2.3 M weights active for
-// a token, 6.3 M in all. It was deepened to eight layers later, see [Model.Deepen].
+// Main returns the shape with which the training of the shipped one-line-repair model began: 2.3 M
+// weights active per token, 6.3 M in all. It was deepened to eight layers later, see
+// [Model.Deepen].
 func Main(vocab int) Shape {
 	return Shape{
 		Vocab: vocab, Dim: 192, Layers: 6, Heads: 6, KVHeads: 2, HeadDim: 32, Experts: 8, Active: 2, FF: 192,
@@ -30,14 +31,14 @@ func Main(vocab int) Shape {
 	}
 }
 
-// Draft is the shape of the dense model that drafts for the shipped one.
+// Draft returns the shape of the dense draft model for the shipped one.
 func Draft(vocab int) Shape {
 	return Shape{
 		Vocab: vocab, Dim: 64, Layers: 2, Heads: 2, KVHeads: 1, HeadDim: 32, FF: 192, Context: 1024, RopeBase: 10000,
 	}
 }
 
-// Micro is a shape with every part of the shipped one, for tests that train.
+// Micro returns a small shape with every part of the shipped one, for tests that train.
 func Micro(vocab int) Shape {
 	return Shape{
 		Vocab: vocab, Dim: 32, Layers: 2, Heads: 2, KVHeads: 1, HeadDim: 16, Experts: 4, Active: 2, FF: 32,
@@ -45,7 +46,7 @@ func Micro(vocab int) Shape {
 	}
 }
 
-// Arch is the model's architecture as GGUF names it.
+// Arch returns GGUF's name of the model's architecture.
 func (s Shape) Arch() string {
 	if s.Experts > 0 {
 		return "qwen3moe"
@@ -53,7 +54,8 @@ func (s Shape) Arch() string {
 	return "qwen3"
 }
 
-// Limits beyond which a shape is a mistake; they also bound what a damaged checkpoint can ask for.
+// Limits beyond which a shape must be a mistake; they also limit what a damaged checkpoint can
+// allocate.
 const (
 	maxVocab  = 1 << 20
 	maxDim    = 1 << 14
@@ -62,7 +64,7 @@ const (
 	maxAngles = 1 << 26 // Context times HeadDim
 )
 
-// Validate reports every number that makes no model.
+// Validate reports every invalid number.
 func (s Shape) Validate() error {
 	var errs []error
 	check := func(name string, n, lo, hi int) {
@@ -100,14 +102,15 @@ func (s Shape) Validate() error {
 	return errors.Join(errs...)
 }
 
-// weights counts them without overflow, whatever the numbers are.
+// weights returns the number of weights, without overflow for any numbers.
 func (s Shape) weights() float64 {
 	d, n := float64(s.Dim), max(1, float64(s.Experts))
 	layer := 2*d*float64(s.Heads*s.HeadDim) + 2*d*float64(s.KVHeads*s.HeadDim) + n*3*d*float64(s.FF)
 	return float64(s.Vocab)*d + float64(s.Layers)*layer
 }
 
-// experts is the number of feed-forward blocks of a layer, active how many of them compute a token.
+// experts returns the number of feed-forward blocks of a layer, and active the number of them that
+// compute a token.
 func (s Shape) experts() int { return max(1, s.Experts) }
 
 func (s Shape) active() int {

@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// copies is a task that only attention can learn: a text, a mark, and the same text again, which is
-// what counts.
+// copies is a task that only attention can learn: a text, a mark, and the same text again, which
+// has the weight.
 type copies struct{ vocab, length, count int }
 
 func (c copies) Len() int { return c.count }
@@ -38,7 +38,7 @@ func (c copies) Read(i int, dst *Sequence) {
 	}
 }
 
-// microPlan is a run of a few seconds.
+// microPlan returns the plan of a run of a few seconds.
 func microPlan(dir string, tokens int64) Plan {
 	return Plan{
 		Out: dir, Shape: Micro(16), Seed: 3, Tokens: tokens, Batch: 1024, EvalEvery: 25,
@@ -82,7 +82,7 @@ func testLossFalls(t *testing.T, rounded bool) {
 	}
 }
 
-// A run that was stopped and gone on with is, bit for bit, the run that was not stopped.
+// TestResumeIsExact: a run that was stopped and resumed equals, bit for bit, a run without a stop.
 func TestResumeIsExact(t *testing.T) {
 	whole, halves := microPlan(t.TempDir(), 40_000), microPlan(t.TempDir(), 40_000)
 	if _, err := Run(t.Context(), whole); err != nil {
@@ -92,7 +92,7 @@ func TestResumeIsExact(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		plan, steps := halves, 0
 		plan.Resume = i > 0
-		plan.PointEvery = time.Nanosecond // a report each step
+		plan.PointEvery = time.Nanosecond // one report per step
 		plan.Report = func(Point, time.Duration) {
 			if steps++; steps == 9 && i < 2 {
 				cancel()
@@ -155,7 +155,7 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// A gradient that is no number changes nothing.
+// TestStepSkipsNumbersThatAreNone: a gradient that is not finite changes nothing.
 func TestStepSkipsNumbersThatAreNone(t *testing.T) {
 	m := shaken(t, Micro(16), 1)
 	tr, err := NewTrainer(m, Config{Workers: 2})
@@ -197,8 +197,8 @@ func TestStepRefuses(t *testing.T) {
 	}
 }
 
-// Rounded operands must not turn the gradient: it points where the exact one does, but for tokens
-// between two experts.
+// TestBFloat16Gradient: rounded operands must not change the direction of the gradient, except for
+// tokens between two experts.
 func TestBFloat16Gradient(t *testing.T) {
 	gradient := func(rounded bool) []float32 {
 		m := shaken(t, Shape{Vocab: 64, Dim: 96, Layers: 3, Heads: 3, KVHeads: 1, HeadDim: 32, Experts: 4, Active: 2, FF: 96, Context: 256}, 1)
@@ -237,8 +237,8 @@ func TestStepAllocatesNothing(t *testing.T) {
 	}
 	step()
 	step()
-	// Routing changes the size of what experts compute, so some memory may still grow; what is
-	// returned has the loads.
+	// Routing changes the sizes that experts compute, so some memory may still grow; the returned
+	// loads are also allocated.
 	if n := testing.AllocsPerRun(10, step); n > 6 {
 		t.Errorf("%v allocations in a step", n)
 	}

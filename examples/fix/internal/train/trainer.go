@@ -10,7 +10,7 @@ import (
 )
 
 // Trainer changes the weights of a Model step by step. It must not be used by two goroutines at
-// once. Close it.
+// once, and must be closed.
 type Trainer struct {
 	model   *Model
 	cfg     Config
@@ -20,35 +20,35 @@ type Trainer struct {
 	steps   int
 
 	seqs   []Sequence
-	shares [][]int // which sequences each worker computes
+	shares [][]int // the sequences that each worker computes
 	order  []int
-	load   []int // tokens of each worker, while sharing out
+	load   []int // tokens of each worker, while distributing
 	passes passJob
 	reduce reduceJob
 }
 
-// Stats is what a step or an evaluation found.
+// Stats holds the results of a step or an evaluation.
 type Stats struct {
 	Step      int     // steps so far that changed the weights
 	Tokens    int     // computed
 	Loss      float64 // mean weighted cross entropy: a token's loss times its weight, over the sum of absolute weights
 	Weight    float64 // that sum
 	Decisions int     // tokens of weight 1 or more
-	Hits      int     // decisions that the model would have taken: the likeliest token was the right one
+	Hits      int     // decisions for which the right token was the likeliest
 	Answers   int     // sequences with decisions
-	Right     int     // those all of whose decisions would have been taken
+	Right     int     // sequences for which all decisions were hits
 	Lists     int     // sequences with several answers
-	Chosen    int     // those whose right answer is likelier than their wrong ones
-	Contrast  float64 // mean loss of choosing it
+	Chosen    int     // of those, the ones whose right answer is likelier than the wrong ones
+	Contrast  float64 // mean loss of choosing the right answer
 	GradNorm  float64 // of the gradient before clipping
-	Skipped   bool    // the gradient was no number: nothing was changed
+	Skipped   bool    // the gradient was not finite: nothing was changed
 
-	Balance  float64   // balancing loss, mean over layers; 1 is even
+	Balance  float64   // balancing loss, mean over layers; 1 means even
 	Load     []float64 // of each layer: the busiest expert's tokens over the mean
-	Overflow float64   // part of the tokens that went beyond an expert's capacity
+	Overflow float64   // share of the tokens beyond an expert's capacity
 }
 
-// MaxLoad is the largest load of any layer, 0 for a dense model.
+// MaxLoad returns the largest load of any layer, or 0 for a dense model.
 func (s Stats) MaxLoad() float64 {
 	if len(s.Load) == 0 {
 		return 0
@@ -56,10 +56,10 @@ func (s Stats) MaxLoad() float64 {
 	return slices.Max(s.Load)
 }
 
-// Accuracy is the part of decisions that were hit.
+// Accuracy returns the share of decisions that were hit.
 func (s Stats) Accuracy() float64 { return float64(s.Hits) / max(1, float64(s.Decisions)) }
 
-// NewTrainer makes a trainer of m, whose weights it changes.
+// NewTrainer returns a trainer of m, whose weights it changes.
 func NewTrainer(m *Model, cfg Config) (*Trainer, error) {
 	if err := cfg.fillIn(); err != nil {
 		return nil, fmt.Errorf("train: make trainer: %w", err)
@@ -82,10 +82,10 @@ func NewTrainer(m *Model, cfg Config) (*Trainer, error) {
 // Close ends the workers.
 func (t *Trainer) Close() { t.pool.Close() }
 
-// Model is what is trained.
+// Model returns the model being trained.
 func (t *Trainer) Model() *Model { return t.model }
 
-// Steps is how many steps changed the weights so far.
+// Steps returns the number of steps so far that changed the weights.
 func (t *Trainer) Steps() int { return t.steps }
 
 func rotations(s Shape) ([]float32, error) {
@@ -100,7 +100,7 @@ func rotations(s Shape) ([]float32, error) {
 	return angles, nil
 }
 
-// Step learns from one batch: it computes the gradient of the batch's weighted loss and changes the
+// Step trains on one batch: it computes the gradient of the batch's weighted loss and changes the
 // weights, at rate times the configured learning rates.
 func (t *Trainer) Step(batch []Sequence, rate float64) (Stats, error) {
 	s, err := t.run(batch, true)
@@ -123,7 +123,7 @@ func (t *Trainer) Step(batch []Sequence, rate float64) (Stats, error) {
 	return s, nil
 }
 
-// Evaluate computes what Step would report, without changing the weights.
+// Evaluate returns what Step would report, without changing the weights.
 func (t *Trainer) Evaluate(batch []Sequence) (Stats, error) {
 	s, err := t.run(batch, false)
 	if err != nil {
@@ -155,8 +155,8 @@ func (t *Trainer) run(batch []Sequence, learn bool) (Stats, error) {
 	return t.collect(), nil
 }
 
-// share gives every sequence to the worker that has least, longest first. It is the same for the
-// same batch: what is added up depends on it in the last bits.
+// share distributes the sequences, the longest first, each to the worker with the least tokens. It
+// is deterministic, because the last bits of the sums depend on it.
 func (t *Trainer) share(batch []Sequence) {
 	t.seqs = batch
 	t.order = grow(t.order, len(batch))
@@ -181,10 +181,11 @@ func (t *Trainer) share(batch []Sequence) {
 	}
 }
 
-// attentionCost is from which length on attention costs a token more than all else does.
+// attentionCost is the sequence length from which on attention costs more per token than everything
+// else.
 const attentionCost = 3000
 
-// passJob computes the share of each worker.
+// passJob computes the shares of the workers.
 type passJob struct{ t *Trainer }
 
 // Do computes share i.
@@ -238,13 +239,13 @@ func (t *Trainer) collect() Stats {
 	return s
 }
 
-// reduceChunk is how many gradients are added up at a time.
+// reduceChunk is the number of gradients added up at a time.
 const reduceChunk = 1 << 16
 
 // reduceJob adds the gradients of all workers to those of the first.
 type reduceJob struct {
 	t    *Trainer
-	sums []float64 // of squares, of each chunk: added up in order, whoever computed them
+	sums []float64 // sum of squares of each chunk: added up in a fixed order, whoever computed them
 }
 
 func (j *reduceJob) run() float64 {

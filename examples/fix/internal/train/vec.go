@@ -2,7 +2,7 @@ package train
 
 import "github.com/luthier-dev/luthier/internal/engine/tensor"
 
-// eps is what RMS norms add to the mean of squares: 1e-6, as Qwen3 has it.
+// eps is the number that RMS norms add to the mean of squares: 1e-6, as in Qwen3.
 const eps = 1e-6
 
 // normalise writes w·x/rms(x) of each row to dst, and 1/rms to inv.
@@ -13,7 +13,7 @@ func normalise(dst, x, w, inv []float32) {
 	}
 }
 
-// normaliseBack adds the gradient of normalise's input to dx and that of its weights to dw; dh is
+// normaliseBack adds the gradient of normalise's input to dx and that of its weights to dw. dh is
 // the gradient of its output.
 func normaliseBack(dx, dh, x, w, inv, dw []float32) {
 	n := len(w)

@@ -2,48 +2,48 @@ package train
 
 import "github.com/luthier-dev/luthier/internal/engine/tensor"
 
-// worker computes losses and gradients of its share of a batch. Its memory grows to what the
-// largest pass needed and is used again.
+// worker computes losses and gradients of its share of a batch. Its memory grows to the needs of
+// the largest pass and is reused.
 type worker struct {
 	shape   Shape
 	layout  *layout
 	weights []float32
 	grads   []float32
-	learn   bool      // whether gradients are wanted
-	angles  []float32 // of each position: HeadDim/2 cosines, then as many sines
+	learn   bool      // whether gradients are computed
+	angles  []float32 // for each position: HeadDim/2 cosines, then as many sines
 
 	perWeight float64 // 1 / the batch's sum of weights: scales the loss
 	factor    float64 // of the loss of choosing the right answer of a list
 	balance   float32 // gradient scale of the balancing loss: its factor over the batch's tokens
-	capacity  float64 // tokens an expert may take, in means; 0 for any
-	drop      bool    // whether it may not take more
+	capacity  float64 // limit of tokens per expert, as a multiple of the mean; 0 for none
+	drop      bool    // whether tokens beyond the limit are dropped
 
 	ws    tensor.GemmSpace
-	exact tensor.GemmSpace // of products that are never rounded: the router's, as in arXiv:2101.03961
+	exact tensor.GemmSpace // for products that are never rounded: the router's, as in arXiv:2101.03961
 	batch micro
 	act   []layerState
 	tmp   scratch
 	head  headState
 	sum   sums
 
-	choice []float64 // parts of a list's answers
+	choice []float64 // shares of a list's answers
 }
 
-// layerState is what the backward pass needs of a layer's forward pass.
+// layerState holds the parts of a layer's forward pass that the backward pass needs.
 type layerState struct {
 	x, h, inv  []float32 // input, normalised input, reciprocal of its root mean square
-	qkv, invQK []float32 // projections as they come; reciprocals for each head of queries and keys
-	q, k       []float32 // normalised and turned: [KVHeads][tokens][group][HeadDim] and [KVHeads][tokens][HeadDim]
+	qkv, invQK []float32 // projections before normalisation; reciprocals for each head of queries and keys
+	q, k       []float32 // normalised and rotated: [KVHeads][tokens][group][HeadDim] and [KVHeads][tokens][HeadDim]
 	p          []float32 // attention probabilities, block after block
 	attn       []float32 // outputs of the heads
-	mid        []float32 // the residual stream behind attention
+	mid        []float32 // the residual stream after attention
 	h2, inv2   []float32
 	route      routing
 	gateUp     []float32 // of each slot
 	xg         []float32 // inputs of each slot
 }
 
-// scratch is memory that no state outlives a layer in.
+// scratch is memory that is reused for every layer.
 type scratch struct {
 	og, y, act        []float32
 	dx, dh, dattn     []float32
@@ -53,14 +53,14 @@ type scratch struct {
 	dlogits           []float32
 }
 
-// sums is what a worker adds up over its share of a batch.
+// sums holds what a worker adds up over its share of a batch.
 type sums struct {
 	loss, weight    float64
 	decisions, hits int
 	answers, right  int // sequences with decisions; those all of whose decisions were hit
 	tokens          int
-	lists, chosen   int     // lists of answers; those whose right one is the likeliest
-	contrast        float64 // loss of choosing it
+	lists, chosen   int     // lists of answers; those whose right answer is the likeliest
+	contrast        float64 // loss of choosing the right answer
 	aux             float64 // the balancing loss, times tokens
 	load            []int64 // [layer][expert] slots
 	overflow        int64   // slots beyond the capacity
@@ -83,7 +83,7 @@ func (s *sums) reset() {
 	*s = sums{load: load}
 }
 
-// pass computes one micro-batch, and its gradients if they are wanted.
+// pass computes one micro-batch, and its gradients if requested.
 func (w *worker) pass() {
 	w.sum.tokens += w.batch.len()
 	w.forward()
@@ -119,7 +119,7 @@ func (w *worker) forward() {
 	}
 }
 
-// backward turns the gradient of the last layer's output in tmp.dx into those of all weights.
+// backward computes the gradients of all weights from that of the last layer's output in tmp.dx.
 func (w *worker) backward() {
 	s, b := w.shape, &w.batch
 	n, d := b.len(), s.Dim

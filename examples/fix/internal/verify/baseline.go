@@ -14,26 +14,26 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// A test is one top-level test that passes by itself.
+// A test is one top-level test that passes when run alone.
 type test struct {
 	name    string
 	took    time.Duration   // as package testing measured it
-	ran     []bool          // what it covers by itself: of every block of Binary.blank
+	ran     []bool          // for every block of Binary.blank, whether the test covers it when run alone
 	reaches map[string]bool // functions it runs, by file:line
 }
 
-// Bounds of a package's tests. Whatever is beyond them costs more than it gives.
+// Limits on a package's tests. Tests beyond them cost more than they are worth.
 const (
 	baselineLimit = 25 * time.Second // one run of all tests
-	aloneLimit    = 30 * time.Second // running every test by itself
+	aloneLimit    = 30 * time.Second // running every test alone
 	slowTest      = 1500 * time.Millisecond
 	startCost     = 15 * time.Millisecond
 )
 
 var testName = regexp.MustCompile(`^(Test|Example|Fuzz)\w*$`)
 
-// Baseline runs the tests with no variant selected, all together and each by itself. Only tests
-// that pass both times and are quick are used afterwards; it is an error when there are none.
+// Baseline runs the tests with no variant selected, all together and each alone. Only tests that
+// are quick and pass both times are used afterwards; it is an error if there are none.
 func (b *Binary) Baseline(ctx context.Context) error {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("verify: run the tests of %s: %w: "+format, append([]any{b.Package.ImportPath, ErrUnfit}, args...)...)
@@ -85,9 +85,9 @@ func (b *Binary) Baseline(ctx context.Context) error {
 	return nil
 }
 
-// calibrate measures how much slower than on an idle machine the binary starts. Limits of time are
-// longer by that much, so that a test that must wait for a processor is not taken for one that
-// hangs.
+// calibrate measures how much slower the binary starts than on an idle machine. Time limits are
+// extended by this factor, so that a test that has to wait for a processor is not mistaken for one
+// that hangs.
 func (b *Binary) calibrate(ctx context.Context) error {
 	b.slow = 1
 	var starts []time.Duration
@@ -102,17 +102,17 @@ func (b *Binary) calibrate(ctx context.Context) error {
 	return nil
 }
 
-// scale lengthens a time as the machine is slow.
+// scale extends a time by the machine's slowness.
 func (b *Binary) scale(d time.Duration) time.Duration { return time.Duration(float64(d) * b.slow) }
 
-// reach works out which functions every test runs.
+// reach determines which functions every test runs.
 func (b *Binary) reach() {
 	byFile := map[string][]repair.Function{}
 	for _, f := range b.functions {
 		name := filepath.Base(f.File)
 		byFile[name] = append(byFile[name], f)
 	}
-	var owner []string // of every block, the function
+	var owner []string // the function of every block
 	for line := range bytes.SplitSeq(b.blank, []byte("\n")) {
 		if block, ok := parseBlock(line); ok {
 			at := ""
@@ -134,10 +134,11 @@ func (b *Binary) reach() {
 	}
 }
 
-// place names a function for good: two methods of a name may be in one file, but not on one line.
+// place returns a unique name for a function: two methods with the same name may be in one file,
+// but not on one line.
 func place(f repair.Function) string { return filepath.Base(f.File) + ":" + strconv.Itoa(f.Start) }
 
-// Tests returns the tests that run a function, cheapest first, as many as fit the time.
+// Tests returns the tests that run a function, cheapest first, as many as fit into the time limit.
 func (b *Binary) Tests(f repair.Function) []string {
 	var names []string
 	for _, t := range b.relevant(f) {
@@ -166,16 +167,16 @@ func (b *Binary) relevant(f repair.Function) []*test {
 	return list
 }
 
-// ran is one run of the test binary.
+// ran is the result of one run of the test binary.
 type ran struct {
 	*results
 	exit    int
-	killed  bool // by the executor: the binary did not end by its own timeout
+	killed  bool // by the executor: the binary's own timeout did not end it
 	out     []byte
-	profile []byte // mapped; nil when the binary did not get to write it
+	profile []byte // mapped; nil if the binary did not write it
 }
 
-// exec runs tests (nil: all) with a variant.
+// exec runs tests (nil means all) with a variant.
 func (b *Binary) exec(ctx context.Context, variant int, tests []string, timeout time.Duration) (*ran, error) {
 	profile := filepath.Join(b.cfg.covers(), filepath.Base(b.Path)+".cover")
 	defer os.Remove(profile)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// processorTime is what this process and those it waited for have used.
+// processorTime returns the CPU time used by this process and the children it waited for.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	total := time.Duration(0)
@@ -23,9 +23,9 @@ func processorTime(b *testing.B) time.Duration {
 	return total
 }
 
-// BenchmarkRun is one variant of the module in testdata: the tests that reach it, and the failing
-// and the others apart. It reports starts of the test binary for an hour of processor time, without
-// the build.
+// BenchmarkRun measures one variant of the module in testdata: the tests that reach it, then the
+// failing and the other tests separately. It reports starts of the test binary per hour of CPU
+// time, without the build.
 func BenchmarkRun(b *testing.B) {
 	cfg, p := small(b)
 	bin, err := Build(context.Background(), cfg, p, []Variant{change(b, p, "Factorial", "Factorial(n-1)", "Factorial(n-2)")})

@@ -22,26 +22,26 @@ type Binary struct {
 	Path     string
 	Package  *Package
 	Variants []Variant     // variant number n is Variants[n-1]
-	Dropped  map[int]error // why variants, by number, cannot be run; ErrCompile among the reasons
+	Dropped  map[int]error // why variants, by number, cannot be run; ErrCompile is one of the reasons
 
 	cfg       Config
 	spans     map[int]span
 	sites     map[string][]site // by file name
 	mapper    *mapper
 	functions []repair.Function // of the whole package
-	blank     []byte            // a profile of the package as it is, for its blocks
+	blank     []byte            // an empty profile of the original package, for its blocks
 	tests     []*test
-	slow      float64 // how many times longer than on an idle machine things take
+	slow      float64 // how many times longer things take than on an idle machine
 	runs      int
 	spent     time.Duration
 }
 
-// ErrCompile is why a variant that the compiler refuses is dropped.
+// ErrCompile is the reason for dropping a variant that does not compile.
 var ErrCompile = errors.New("does not compile")
 
 // Build compiles the tests of p once with all variants. It replaces the package's files while the
-// go command runs, so p.Dir must be a copy that nobody else reads meanwhile. Variants that do not
-// compile are dropped; Build fails when none is left.
+// go command runs, so p.Dir must be a copy that nobody else reads at the same time. Variants that
+// do not compile are dropped; Build fails if none is left.
 func Build(ctx context.Context, cfg Config, p *Package, variants []Variant) (*Binary, error) {
 	b := &Binary{Package: p, slow: 1, Variants: variants, Dropped: map[int]error{}, cfg: cfg}
 	for _, f := range p.Files {
@@ -102,8 +102,8 @@ func (b *Binary) place() map[int]*ast.FuncDecl {
 	return decls
 }
 
-// keepImports drops variants that take away the only use of an import: alone they would not
-// compile, though beside the function they came from they do.
+// keepImports drops variants that remove the only use of an import: alone they would not compile,
+// although they do next to the function they came from.
 func (b *Binary) keepImports() {
 	for _, f := range b.Package.Files {
 		uses := map[string]map[int]bool{}
@@ -133,8 +133,8 @@ func (b *Binary) keepImports() {
 	}
 }
 
-// importName guesses the name of an import; a wrong guess does no harm, as nothing in the file has
-// that name.
+// importName guesses the name of an import. A wrong guess is harmless, since nothing in the file
+// has that name.
 func importName(imp *ast.ImportSpec) string {
 	if imp.Name != nil {
 		return imp.Name.Name
@@ -176,8 +176,8 @@ func (b *Binary) instrument(decls map[int]*ast.FuncDecl) (map[string][]byte, err
 	return files, nil
 }
 
-// typeCheck checks the instrumented package as a whole and returns the variants with errors in
-// them.
+// typeCheck checks the instrumented package as a whole and returns the variants that contain
+// errors.
 func (b *Binary) typeCheck(files map[string][]byte) (map[int]string, error) {
 	p := b.Package
 	var list []*ast.File
@@ -212,7 +212,7 @@ func (b *Binary) typeCheck(files map[string][]byte) (map[int]string, error) {
 	return bad, nil
 }
 
-// variantAt returns the number of the variant whose copy is at a line, 0 if there is none.
+// variantAt returns the number of the variant whose copy is at a line, or 0 if there is none.
 func (b *Binary) variantAt(file string, line int) int {
 	for id, s := range b.spans {
 		if s.file == file && s.start <= line && line <= s.end {
@@ -224,7 +224,7 @@ func (b *Binary) variantAt(file string, line int) int {
 
 var compileError = regexp.MustCompile(`(?m)^(?:\S*/)?([^/\s:]+\.go):(\d+):(?:\d+:)? (.*)$`)
 
-// compile builds the test binary and returns the variants that the compiler refused.
+// compile builds the test binary and returns the variants that do not compile.
 func (b *Binary) compile(ctx context.Context, files map[string][]byte) (map[int]string, error) {
 	out, err := os.CreateTemp(b.cfg.Scratch, "test-*.exe")
 	if err != nil {
@@ -260,7 +260,8 @@ func (b *Binary) compile(ctx context.Context, files map[string][]byte) (map[int]
 	return bad, nil
 }
 
-// replace writes files into the package's directory and returns what puts the old ones back.
+// replace writes files into the package's directory and returns a function that restores the old
+// ones.
 func (b *Binary) replace(files map[string][]byte) (restore func() error, err error) {
 	dir := b.Package.Dir
 	restore = func() error {

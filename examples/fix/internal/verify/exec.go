@@ -15,17 +15,17 @@ import (
 type Executor interface {
 	// Exec runs args in dir with env (KEY=value) added to its environment and returns standard
 	// output and standard error together and the exit status. A command that runs longer than
-	// timeout is ended with everything it started; its status is then not zero. The error says that
-	// the command could not be run at all.
+	// timeout is killed with everything it started; its status is then not zero. Exec returns an
+	// error if the command could not be run at all.
 	Exec(ctx context.Context, dir string, args, env []string, timeout time.Duration) (output []byte, exit int, err error)
 }
 
-// Plain runs commands as ordinary processes with a fixed environment: for trusted code alone.
+// Plain runs commands as ordinary processes with a fixed environment: only for trusted code.
 type Plain struct {
-	Env []string // the whole environment; nil is an empty one
+	Env []string // the whole environment; nil means an empty one
 }
 
-// maxOutput is how much of a command's output is kept. A variant may print without end.
+// maxOutput limits how much of a command's output is kept. A variant may print without end.
 const maxOutput = 256 << 10
 
 // Exec implements Executor.
@@ -42,7 +42,7 @@ func (p Plain) Exec(ctx context.Context, dir string, args, env []string, timeout
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
 	if cmd.Process != nil {
-		_ = killGroup(cmd.Process.Pid) // what the command left running
+		_ = killGroup(cmd.Process.Pid) // processes that the command left running
 	}
 	var status *exec.ExitError
 	switch {

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// forward prepares the function d to be forwarded: parameters and receivers without a name get one.
-// It returns what calls the copy of a variant with the same arguments and returns its results.
+// forward prepares the function d for forwarding: unnamed parameters and receivers get names. The
+// returned call makes the code that calls the copy for a variant with the same arguments and
+// returns its results.
 func forward(e *edits, d *ast.FuncDecl, offset func(token.Pos) int) (call func(id int) string) {
 	unnamed := 0
 	name := func(n *ast.Ident, at token.Pos) string {
@@ -71,7 +72,7 @@ func forward(e *edits, d *ast.FuncDecl, offset func(token.Pos) int) (call func(i
 	}
 }
 
-// edits are replacements in a text that keep its lines.
+// edits are replacements in a text that do not change its line numbers.
 type edits struct {
 	src  []byte
 	list []edit
@@ -80,19 +81,19 @@ type edits struct {
 type edit struct {
 	at, remove int
 	text       string
-	site       bool // tell where it ended up
+	site       bool // report its position in the result
 }
 
 func (e *edits) insert(at, remove int, text string, site bool) {
 	e.list = append(e.list, edit{at, remove, text, site})
 }
 
-// apply returns the edited text and where its sites are.
+// apply returns the edited text and the positions of its sites.
 func (e *edits) apply() ([]byte, []site) {
 	slices.SortStableFunc(e.list, func(a, b edit) int { return a.at - b.at })
 	var out []byte
 	var sites []site
-	pos, line, start := 0, 1, 0 // start: where the line begins in out
+	pos, line, start := 0, 1, 0 // start: where the current line begins in out
 	add := func(b []byte) {
 		for _, c := range b {
 			out = append(out, c)

@@ -15,16 +15,16 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// Harvest says how much to take from a package.
+// Harvest sets how much to take from a package.
 type Harvest struct {
-	PerFunction, PerPackage int // tasks at most
+	PerFunction, PerPackage int // limits on tasks
 	Seed                    uint64
-	Take                    func(text string) bool // whether a function's text may be used; nil takes all
-	Until                   time.Time              // no further variants are run from then on; zero is never
-	Longest                 time.Duration          // how long the variants of a package are run; zero is for ever
+	Take                    func(text string) bool // reports whether a function's text may be used; nil accepts all
+	Until                   time.Time              // no further variants are run after this time; zero means no limit
+	Longest                 time.Duration          // time limit for running the variants of a package; zero means no limit
 }
 
-// Yield is what came out of a package.
+// Yield holds the results from a package.
 type Yield struct {
 	Pkg                                 string
 	Variants, Dropped, Unreached        int
@@ -34,17 +34,17 @@ type Yield struct {
 	Error                               string `json:",omitempty"`
 }
 
-// maxFunction is the length of the longest function worth breaking, in bytes: a model sees only
+// maxFunction is the length, in bytes, of the longest function worth breaking: a model sees only
 // parts of longer ones.
 const maxFunction = 8000
 
-// candidate is a variant with how it came about.
+// candidate is a variant together with its origin.
 type candidate struct {
 	Variant
 	kind, original string
 }
 
-// Run breaks functions of the package in dir and returns those whose tests notice.
+// Run breaks functions of the package in dir and returns those for which tests fail.
 func (h Harvest) Run(ctx context.Context, cfg Config, dir string) ([]*Task, Yield, error) {
 	y := Yield{}
 	p, err := Load(ctx, cfg, dir)
@@ -85,7 +85,7 @@ func (h Harvest) Run(ctx context.Context, cfg Config, dir string) ([]*Task, Yiel
 	return tasks, y, err
 }
 
-// candidates draws the variants of a package: more than are wanted, as some do not compile and
+// candidates draws the variants of a package: more than are wanted, since some do not compile and
 // tests miss others.
 func (h Harvest) candidates(p *Package, rng *rand.Rand) ([]candidate, error) {
 	type function struct {
@@ -156,7 +156,7 @@ func (h Harvest) verify(ctx context.Context, b *Binary, list []candidate, y *Yie
 		switch {
 		case o.Flaky:
 			y.Flaky++
-		case o.Timeout: // nobody can wait for a test that never ends to see whether it was mended
+		case o.Timeout: // a test that never ends cannot be waited for to see whether a repair worked
 			y.Hung++
 		case !o.Killed():
 			y.Survived++
@@ -174,7 +174,7 @@ func (h Harvest) verify(ctx context.Context, b *Binary, list []candidate, y *Yie
 	return tasks, nil
 }
 
-// task writes down a killed variant.
+// task creates the task for a killed variant.
 func (b *Binary) task(c candidate, o *Outcome) (*Task, error) {
 	broken := c.Function
 	broken.Text = c.Function.Edited(c.Line, c.Text)
@@ -197,8 +197,8 @@ func (b *Binary) task(c candidate, o *Outcome) (*Task, error) {
 }
 
 // Suspects ranks the functions of a package, one of which is broken, and completes what a model is
-// shown of them: at most [repair.MaxCandidates]. The broken one is shown, and its index buggy, -1
-// if it is not among them.
+// shown of them: at most [repair.MaxCandidates]. It also returns the broken function as shown, and
+// its index, buggy, or -1 if it is not among them.
 func (o *Outcome) Suspects(names *repair.Names, fns []repair.Function, broken repair.Function) (ranking []repair.Ranked, buggy int, shown repair.Ranked, err error) {
 	e, err := o.Evidence()
 	if err != nil {
@@ -222,7 +222,7 @@ func (o *Outcome) Suspects(names *repair.Names, fns []repair.Function, broken re
 	return ranking, buggy, shown, nil
 }
 
-// Evidence is the outcome as package repair ranks and marks by.
+// Evidence returns the outcome in the form in which package repair ranks and marks.
 func (o *Outcome) Evidence() (repair.Evidence, error) {
 	e := repair.Evidence{Failed: o.Failed}
 	if o.Panic || o.Timeout {
@@ -240,7 +240,7 @@ func (o *Outcome) Evidence() (repair.Evidence, error) {
 	return e, err
 }
 
-// parse parses profiles, as far as there are any.
+// parse parses the profiles that are not nil.
 func parse(profiles ...[]byte) ([]repair.Profile, error) {
 	var out []repair.Profile
 	for _, data := range profiles {
@@ -256,7 +256,7 @@ func parse(profiles ...[]byte) ([]repair.Profile, error) {
 	return out, nil
 }
 
-// ended says how the tests ended early.
+// ended returns how the tests ended early.
 func (o *Outcome) ended() string {
 	switch {
 	case o.Timeout:

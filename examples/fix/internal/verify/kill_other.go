@@ -4,7 +4,7 @@ package verify
 
 import "os"
 
-// killGroup ends the process pid; there are no groups here.
+// killGroup ends the process pid; this system has no process groups.
 func killGroup(pid int) error {
 	p, err := os.FindProcess(pid)
 	if err != nil {

@@ -22,25 +22,25 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// Config says how packages are built and run.
+// Config configures how packages are built and run.
 type Config struct {
-	// Go is the go command; empty is the one in PATH.
+	// Go is the go command; empty means the one in PATH.
 	Go string
 	// Env is added to the environment of the go command, such as GOFLAGS=-mod=mod for a module
 	// whose go.sum is not complete, or GOROOT for a copy of the standard library.
 	Env []string
 	// Scratch is a directory for test binaries, which commands must be able to read.
 	Scratch string
-	// Covers is a directory for coverage profiles, where commands must be able to write. Empty is
-	// Scratch.
+	// Covers is a directory for coverage profiles, where commands must be able to write. Empty
+	// means Scratch.
 	Covers string
 	// Exec runs the test binary.
 	Exec Executor
-	// Lock is held while the files of a package are replaced and built; one for every module or
-	// GOROOT. Nil is none.
+	// Lock is held while the files of a package are replaced and built; use one per module or
+	// GOROOT. Nil means none.
 	Lock sync.Locker
-	// Slowest is how long the tests of one function may take together; slower ones are left out.
-	// Zero is 3 s.
+	// Slowest limits the total time of the tests of one function; slower ones are left out. Zero
+	// means 3 s.
 	Slowest time.Duration
 }
 
@@ -70,17 +70,17 @@ type Package struct {
 	names   func() *repair.Names
 }
 
-// Names returns what the package's names are used for.
+// Names returns the uses of the package's names.
 func (p *Package) Names() *repair.Names { return p.names() }
 
 // A File is one source file of a package.
 type File struct {
-	Name string // without directory
+	Name string // without the directory
 	Src  []byte
 	AST  *ast.File
 }
 
-// listed is what "go list -json" tells of a package.
+// listed is a package in the output of "go list -json".
 type listed struct {
 	ImportPath, Dir, Name, Export           string
 	GoFiles, CgoFiles                       []string
@@ -94,10 +94,10 @@ type listed struct {
 // ErrUnfit means that a package cannot be verified: it has no tests, needs cgo or does not compile.
 var ErrUnfit = errors.New("not fit")
 
-// Load parses and type-checks the package in dir, whose module must be there as a whole.
+// Load parses and type-checks the package in dir, whose module must be complete.
 func Load(ctx context.Context, cfg Config, dir string) (*Package, error) {
 	out, err := cfg.goCommand(ctx, dir, "list", "-e", "-export", "-deps",
-		"-json=ImportPath,Dir,Name,Export,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,ImportMap,DepOnly,Module,Error", ".", "syscall") // what the selector imports
+		"-json=ImportPath,Dir,Name,Export,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,ImportMap,DepOnly,Module,Error", ".", "syscall") // syscall: the selector imports it
 	if err != nil {
 		return nil, fmt.Errorf("verify: list the package in %s: %w", dir, err)
 	}
@@ -184,7 +184,7 @@ func (p *Package) check(fset *token.FileSet, files []*ast.File, info *types.Info
 	return errs
 }
 
-// File returns the file of that name, nil if there is none.
+// File returns the file with that name, or nil if there is none.
 func (p *Package) File(name string) *File {
 	for _, f := range p.Files {
 		if f.Name == name {

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// mapper tells what a binary printed about a variant as if the variant stood in its file.
+// mapper rewrites a binary's output for a variant as if the variant were in its original file.
 type mapper struct {
 	byVariant map[int]span
-	spans     map[string][]span // by file, in the order of their lines
+	spans     map[string][]span // by file, sorted by line
 	sites     map[string][]site
 }
 
@@ -26,8 +26,8 @@ func newMapper(spans map[int]span, sites map[string][]site) *mapper {
 	return m
 }
 
-// spanAt returns the copy that stands at a line, and whether there is one. Below a file's own text
-// there is nothing else.
+// spanAt returns the copy at a line, and whether there is one. Everything below a file's own text
+// is copies.
 func (m *mapper) spanAt(file string, line int) (span, bool) {
 	list := m.spans[file]
 	i, exact := slices.BinarySearchFunc(list, line, func(s span, line int) int { return s.start - line })
@@ -45,15 +45,15 @@ var (
 	position = regexp.MustCompile(`([\w.-]+\.go):(\d+)`)
 )
 
-// text maps names and positions in what a binary printed, and takes the frames of forwarding
-// functions out of stacks.
+// text maps names and positions in a binary's output, and removes the frames of forwarding
+// functions from stacks.
 func (m *mapper) text(out string) string {
 	if !strings.Contains(out, prefix) && !strings.Contains(out, ".go:") {
 		return out
 	}
 	lines := strings.Split(out, "\n")
 	kept := lines[:0]
-	forwarded := "" // the function whose forwarding frame may follow
+	forwarded := "" // the function after which a forwarding frame may follow
 	for i := 0; i < len(lines); i++ {
 		line := lines[i]
 		isFrame := i+1 < len(lines) && strings.HasPrefix(lines[i+1], "\t") && position.MatchString(lines[i+1])
@@ -81,7 +81,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// isSite reports whether the position in a line of a stack is where a function forwards.
+// isSite reports whether the position in a line of a stack is where a function forwards to a copy.
 func (m *mapper) isSite(line string) bool {
 	p := position.FindStringSubmatch(line)
 	n, _ := strconv.Atoi(p[2])
@@ -106,8 +106,8 @@ func (m *mapper) line(line string) string {
 	})
 }
 
-// profile maps a coverage profile of a run with a variant: the copy's blocks take the place of the
-// function's.
+// profile maps the coverage profile of a run with a variant: the copy's blocks replace those of the
+// function.
 func (m *mapper) profile(data []byte, variant int) []byte {
 	self := m.byVariant[variant]
 	out := make([]byte, 0, len(data))
@@ -137,7 +137,7 @@ func (m *mapper) profile(data []byte, variant int) []byte {
 	return out
 }
 
-// inSite reports whether a block begins in inserted text: the calls of other variants.
+// inSite reports whether a block begins in inserted text, which holds the calls of other variants.
 func (m *mapper) inSite(file string, line, column int) bool {
 	for _, s := range m.sites[file] {
 		if s.line == line && s.from <= column && column < s.to {

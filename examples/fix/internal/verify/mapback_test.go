@@ -6,7 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// twoCopies has variants 1 and 2 of the function at line 5 of a.go at lines 20 to 24 and 25 to 29.
+// twoCopies returns a mapper for variants 1 and 2 of the function at line 5 of a.go, whose copies
+// are at lines 20 to 24 and 25 to 29.
 func twoCopies() *mapper {
 	return newMapper(map[int]span{
 		1: {variant: 1, file: "a.go", start: 20, end: 24, orig: 5},
@@ -19,7 +20,7 @@ func TestMapText(t *testing.T) {
 	in := "panic: index out of range\n\ngoroutine 1 [running]:\n" +
 		"m.(*T[...]).zzl2_F(0x1, {0x2})\n\t/m/a.go:27 +0x1\n" +
 		"m.(*T[...]).F(...)\n\t/m/a.go:5\n" +
-		"m.(*T[...]).F(...)\n\t/m/a.go:7\n" + // not where it forwards
+		"m.(*T[...]).F(...)\n\t/m/a.go:7\n" + // not the position where it forwards
 		"m.TestF(0x3)\n\t/m/a_test.go:27 +0x2\n"
 	want := "panic: index out of range\n\ngoroutine 1 [running]:\n" +
 		"m.(*T[...]).F(0x1, {0x2})\n\t/m/a.go:7 +0x1\n" +

@@ -11,19 +11,19 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// results is what a test binary printed with -test.v=test2json, sorted out by top-level test.
+// results is the output of a test binary with -test.v=test2json, sorted by top-level test.
 type results struct {
 	passed, failed, skipped []string
-	failing                 []string                 // tests and their subtests
-	unfinished              []string                 // running when the binary ended
-	took                    map[string]time.Duration // as printed, finished tests alone
-	text                    map[string]string        // what a test printed, without the framing of passing parts
-	rest                    string                   // printed outside of any test
+	failing                 []string                 // tests and subtests that fail
+	unfinished              []string                 // tests running when the binary ended
+	took                    map[string]time.Duration // as printed, only for finished tests
+	text                    map[string]string        // output of each test, without the framing of passing parts
+	rest                    string                   // output outside of any test
 	panicked, timedOut      bool
 }
 
-// frame is how package testing marks its own lines in this mode, so that a test's output cannot be
-// mistaken for them.
+// frame is the prefix of package testing's own lines in this mode, so that a test's output cannot
+// be mistaken for them.
 const frame = "\x16"
 
 var (
@@ -32,7 +32,7 @@ var (
 	hanging  = regexp.MustCompile(`^\t((?:Test|Example|Fuzz)\S*) \(`)
 )
 
-// parseOutput sorts the output of a test binary.
+// parseOutput parses the output of a test binary.
 func parseOutput(out []byte) *results {
 	r := &results{took: map[string]time.Duration{}, text: map[string]string{}}
 	current := ""
@@ -58,7 +58,7 @@ func parseOutput(out []byte) *results {
 		if !ok {
 			if line == "warning: GOCOVERDIR not set, no coverage data emitted" ||
 				strings.HasPrefix(line, "coverage: ") && strings.HasSuffix(line, "of statements") {
-				continue // said because coverage is measured
+				continue // printed because coverage is measured
 			}
 			r.note(line)
 			put(line)
@@ -84,7 +84,7 @@ func parseOutput(out []byte) *results {
 			put(strings.TrimRight(framed, " "))
 			r.failing = append(r.failing, m[2])
 		}
-		if m[2] != current { // a subtest
+		if m[2] != current { // the line belongs to a subtest
 			continue
 		}
 		done[current] = true
@@ -111,7 +111,7 @@ func parseOutput(out []byte) *results {
 	return r
 }
 
-// note looks for the ways in which a binary ends early.
+// note records signs that the binary ended early.
 func (r *results) note(line string) {
 	switch {
 	case strings.HasPrefix(line, "panic: test timed out after"):
@@ -121,7 +121,7 @@ func (r *results) note(line string) {
 	}
 }
 
-// hung returns the tests that package testing names as running when it gave up.
+// hung returns the tests that package testing listed as running at its timeout.
 func hung(out []byte) []string {
 	_, after, ok := bytes.Cut(out, []byte("\nrunning tests:\n"))
 	if !ok {
@@ -142,8 +142,8 @@ func hung(out []byte) []string {
 	return names
 }
 
-// report is what the failing tests printed, in the order of failed, and then what ended the binary,
-// if anything did.
+// report returns the output of the failing tests, in the order of failed, and then the output about
+// what ended the binary, if anything did.
 func (r *results) report(failed []string) string {
 	var b strings.Builder
 	for _, name := range failed {

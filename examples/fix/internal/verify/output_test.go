@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// marked puts package testing's mark before the lines that begin with one of its framings.
+// marked puts package testing's prefix before the lines that begin with its framing.
 func marked(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, l := range lines {
@@ -23,7 +23,7 @@ func TestParseOutput(t *testing.T) {
 	cases := []struct {
 		name, out                  string
 		passed, failed, unfinished []string
-		report                     string // of failed and unfinished
+		report                     string // for failed and unfinished
 		panicked, timedOut         bool
 	}{
 		{

@@ -8,7 +8,7 @@ import (
 // A profileBlock is one line of a coverage profile: "path/file.go:3.20,5.2 1 0", columns in bytes.
 type profileBlock struct {
 	path          []byte // as in the profile
-	file          string // without directory
+	file          string // without the directory
 	start, column int
 	end           int
 	endColumn     []byte
@@ -16,8 +16,8 @@ type profileBlock struct {
 	ran           bool
 }
 
-// parseBlock reads a line of a profile; ok is false for the mode line and for whatever else is not
-// a block.
+// parseBlock parses a line of a profile; ok is false for the mode line and everything else that is
+// not a block.
 func parseBlock(line []byte) (b profileBlock, ok bool) {
 	at := bytes.LastIndex(line, []byte(".go:"))
 	if at < 0 {
@@ -48,7 +48,7 @@ func (b profileBlock) append(out []byte) []byte {
 	return append(append(out, b.tail...), '\n')
 }
 
-// ranBlocks says of every block of a profile whether it ran.
+// ranBlocks reports for every block of a profile whether it ran.
 func ranBlocks(profile []byte) []bool {
 	var ran []bool
 	for line := range bytes.SplitSeq(profile, []byte("\n")) {
@@ -59,7 +59,7 @@ func ranBlocks(profile []byte) []bool {
 	return ran
 }
 
-// withRan writes profile anew with the blocks that ran.
+// withRan returns the profile with the blocks that ran.
 func withRan(profile []byte, ran []bool) []byte {
 	out := make([]byte, 0, len(profile))
 	i := 0
@@ -80,7 +80,7 @@ func withRan(profile []byte, ran []bool) []byte {
 	return out
 }
 
-// merge is the union of profiles: a block ran if it ran in one of them.
+// merge returns the union of profiles: a block ran if it ran in one of them.
 func merge(profiles ...[]byte) []byte {
 	if len(profiles) == 1 {
 		return profiles[0]

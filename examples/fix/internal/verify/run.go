@@ -9,34 +9,34 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// Outcome is what the tests say about a variant.
+// Outcome holds the test results for a variant.
 type Outcome struct {
-	// Failed are the failing top-level tests, none if no test noticed the variant. A run that was
-	// ended by a panic, a timeout or os.Exit fails the tests that were running.
+	// Failed lists the failing top-level tests. It is empty if no test noticed the variant. If a
+	// run ends by a panic, a timeout or os.Exit, the tests that were running count as failed.
 	Failed []string
-	// Passed are the tests that run the function and pass.
+	// Passed lists the tests that run the function and pass.
 	Passed []string
-	// Output is what the failing tests printed, and what ended the run if anything did.
+	// Output is the output of the failing tests, and of what ended the run if anything did.
 	Output string
-	// Panic, Timeout and Exit say that the run ended early, and how.
+	// Panic, Timeout and Exit report whether the run ended early in that way.
 	Panic, Timeout, Exit bool
-	// Flaky says that a second run of the same tests had another result: nothing can be learned
-	// from this variant.
+	// Flaky reports whether a second run of the same tests had another result: nothing can be
+	// learned from this variant.
 	Flaky bool
 	// Failing and Passing are coverage profiles of the failing and of all other tests of the
-	// package; nil if unknown: tests that end early write none. Tests that hang are not run again,
-	// so that both are nil with Timeout.
+	// package. They are nil if unknown: tests that end early write none. Tests that hang are not
+	// run again, so both are nil with Timeout.
 	Failing, Passing []byte
-	// Each are coverage profiles of single failing tests and subtests, where there are several: a
-	// fault that fails all of them is in what all of them run.
+	// Each holds coverage profiles of single failing tests and subtests, if there are several: a
+	// fault that makes all of them fail is in code that all of them run.
 	Each [][]byte
 }
 
 // Killed reports whether the tests noticed the variant.
 func (o *Outcome) Killed() bool { return len(o.Failed) > 0 && !o.Flaky }
 
-// Run runs the tests that reach a variant's function, and, if some fail, those and the others
-// apart.
+// Run runs the tests that reach a variant's function. If some fail, it runs those and the others
+// again separately.
 func (b *Binary) Run(ctx context.Context, variant int) (*Outcome, error) {
 	o, first, names, err := b.try(ctx, variant)
 	if err != nil || len(o.Failed) == 0 || o.Timeout {
@@ -46,14 +46,14 @@ func (b *Binary) Run(ctx context.Context, variant int) (*Outcome, error) {
 	return o, b.apart(ctx, variant, first, early, names, b.limit(variant), o)
 }
 
-// Try runs the tests that reach a variant's function once: it tells whether they pass, but neither
-// coverage nor whether they are flaky.
+// Try runs the tests that reach a variant's function once. It finds out whether they pass, but
+// neither their coverage nor whether they are flaky.
 func (b *Binary) Try(ctx context.Context, variant int) (*Outcome, error) {
 	o, _, _, err := b.try(ctx, variant)
 	return o, err
 }
 
-// limit is how long the tests of a variant may take.
+// limit returns the time limit for the tests of a variant.
 func (b *Binary) limit(variant int) time.Duration {
 	limit := b.scale(time.Second)
 	for _, t := range b.relevant(b.Variants[variant-1].Function) {
@@ -62,7 +62,7 @@ func (b *Binary) limit(variant int) time.Duration {
 	return limit
 }
 
-// try is the first run of a variant, and which tests were run.
+// try makes the first run of a variant. It also returns which tests were run.
 func (b *Binary) try(ctx context.Context, variant int) (*Outcome, *ran, []string, error) {
 	if variant < 1 || variant > len(b.Variants) || b.Dropped[variant] != nil {
 		return nil, nil, nil, fmt.Errorf("verify: run variant %d of %s: no such variant", variant, b.Package.ImportPath)
@@ -84,7 +84,7 @@ func (b *Binary) try(ctx context.Context, variant int) (*Outcome, *ran, []string
 		stopped := first.unfinished
 		if names := hung(first.out); o.Timeout && len(names) > 0 {
 			stopped = names
-		} else if len(stopped) > 1 { // others wait for their turn
+		} else if len(stopped) > 1 { // others are paused, waiting for their turn
 			stopped = stopped[len(stopped)-1:]
 		}
 		for _, name := range stopped {
@@ -97,7 +97,7 @@ func (b *Binary) try(ctx context.Context, variant int) (*Outcome, *ran, []string
 	return o, first, names, nil
 }
 
-// apart runs the failing tests and the others by themselves for their coverage.
+// apart runs the failing tests and the others separately for their coverage.
 func (b *Binary) apart(ctx context.Context, variant int, first *ran, early bool, names []string, limit time.Duration, o *Outcome) error {
 	rest := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(o.Failed, n) })
 	if len(rest) == 0 {
@@ -115,7 +115,7 @@ func (b *Binary) apart(ctx context.Context, variant int, first *ran, early bool,
 	}
 	failing := first.failing
 	passing := [][]byte{}
-	for range 2 { // the second time without what fails though it was not seen failing
+	for range 2 { // the second time without tests that fail now although they did not fail before
 		if len(rest) == 0 {
 			break
 		}
@@ -142,21 +142,21 @@ func (b *Binary) apart(ctx context.Context, variant int, first *ran, early bool,
 	return nil
 }
 
-// each runs failing tests and subtests by themselves for their coverage.
+// each runs failing tests and subtests one by one for their coverage.
 func (b *Binary) each(ctx context.Context, variant int, alone []string, limit time.Duration, o *Outcome) error {
 	for _, name := range alone {
 		r, err := b.exec(ctx, variant, []string{name}, limit)
 		if err != nil {
 			return err
 		}
-		if len(r.failed) > 0 && r.profile != nil { // some fail beside others alone
+		if len(r.failed) > 0 && r.profile != nil { // some tests fail only together with others
 			o.Each = append(o.Each, r.profile)
 		}
 	}
 	return nil
 }
 
-// others is the coverage of the tests that do not reach a function.
+// others returns the coverage of the tests that do not reach a function.
 func (b *Binary) others(function string) []byte {
 	union := make([]bool, len(ranBlocks(b.blank)))
 	for _, t := range b.tests {
@@ -170,5 +170,5 @@ func (b *Binary) others(function string) []byte {
 	return withRan(b.blank, union)
 }
 
-// Runs returns how often the binary was started, and for how long it ran.
+// Runs returns how often the binary was started, and its total running time.
 func (b *Binary) Runs() (int, time.Duration) { return b.runs, b.spent }

@@ -14,21 +14,21 @@ import (
 
 // A Variant is one function with one line replaced.
 type Variant struct {
-	Function repair.Function // as it is in the package
+	Function repair.Function // the original
 	Line     int             // counted from 1 at the function's first line
 	Text     string          // the whole new line without indentation
 }
 
-// selector names the environment variable that selects a variant by its number; 0 or nothing is the
-// package as it is.
+// selector is the environment variable that selects a variant by its number; 0 or nothing selects
+// the original package.
 const selector = "LUTHIER_VARIANT"
 
 // Names in instrumented code begin with prefix: zzlVariant is the selected number, zzl7_F is
 // variant 7 of F.
 const prefix = "zzl"
 
-// selectorSource is a file that reads the selector once. It imports syscall alone, which nearly
-// everything depends on, so that it can be added to packages of the standard library too.
+// selectorSource returns a file that reads the selector once. It imports only syscall, on which
+// nearly everything depends, so that it can also be added to packages of the standard library.
 func selectorSource(pkg string) []byte {
 	return []byte("package " + pkg + `
 
@@ -48,20 +48,20 @@ var ` + prefix + `Variant = func() int {
 // selectorFile is the name of the file that holds selectorSource.
 const selectorFile = prefix + "_variant.go"
 
-// A span tells where the copy of a variant stands in an instrumented file.
+// A span is the position of the copy for a variant in an instrumented file.
 type span struct {
 	variant    int // number of the variant
 	file       string
 	start, end int // lines of the copy in the instrumented file
-	orig       int // line of the function in the file as it is
+	orig       int // line of the function in the original file
 }
 
-// length is how many lines the copy has.
+// length returns the number of lines in the copy.
 func (s span) length() int { return s.end - s.start + 1 }
 
 // A site is the text inserted at the start of a function: it is not part of the package.
 type site struct {
-	line, from, to int // columns in bytes from 1, to excluded
+	line, from, to int // columns in bytes from 1; to is exclusive
 }
 
 // numbered is a variant with its number and the declaration it belongs to.
@@ -71,8 +71,8 @@ type numbered struct {
 	decl *ast.FuncDecl
 }
 
-// instrument writes f with a copy of its function for every variant. Lines of f keep their numbers.
-// Variants that cannot be written are left out, with the reason.
+// instrument returns f with a copy of its function for every variant. Lines of f keep their
+// numbers. Variants that cannot be written are dropped, with the reason.
 func instrument(fset *token.FileSet, f *File, variants []numbered) (src []byte, spans []span, sites []site, dropped map[int]error) {
 	dropped = map[int]error{}
 	byDecl := map[*ast.FuncDecl][]numbered{}
@@ -119,10 +119,10 @@ func instrument(fset *token.FileSet, f *File, variants []numbered) (src []byte, 
 	return src, spans, sites, dropped
 }
 
-// copyName is the name of the copy of a function for variant id.
+// copyName returns the name of the copy of a function for variant id.
 func copyName(id int, name string) string { return prefix + strconv.Itoa(id) + "_" + name }
 
-// copyOf returns the text of a variant under its own name.
+// copyOf returns the text of the copy for a variant, under its new name.
 func copyOf(n numbered) (string, error) {
 	if n.v.Line < 1 || n.v.Line > 1+strings.Count(n.v.Function.Text, "\n") || strings.ContainsAny(n.v.Text, "\r\n") {
 		return "", errors.New("no such line, or more than one")
@@ -145,7 +145,7 @@ func copyOf(n numbered) (string, error) {
 	return text[:at] + copyName(n.id, d.Name.Name) + text[at+len(d.Name.Name):], nil
 }
 
-// Fit tells whether a function can have variants, and why not.
+// Fit returns nil if a function can have variants, or the reason why not.
 func Fit(d *ast.FuncDecl) error {
 	switch {
 	case d.Body == nil:
@@ -174,8 +174,8 @@ func Fit(d *ast.FuncDecl) error {
 	return callsFit(d.Body)
 }
 
-// callsFit refuses what works only in the function that the caller called: recover, and looking at
-// the caller's frame.
+// callsFit rejects calls that work only in the function called directly by the caller: recover, and
+// functions that inspect the caller's frame.
 func callsFit(body *ast.BlockStmt) error {
 	var err error
 	depth := 0

@@ -13,32 +13,32 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// Task is a broken function with what the package's own tests say about it.
+// Task is a broken function with the results of the package's own tests.
 type Task struct {
-	ID              string // names the task for good
+	ID              string // stable and unique
 	Module, Version string
 	Pkg             string // import path
 	File            string // relative to the package
 
-	Function repair.Function // as it is broken
+	Function repair.Function // the broken one
 	Kind     string          // of the slip
 	Line     int             // the broken line, counted from 1 at the function's first
 	Original string          // the right line, without indentation
 
 	Failed  []string // failing tests
-	Output  string   // what they printed: at most maxTaskOutput bytes, its head and its tail
+	Output  string   // their output: at most maxTaskOutput bytes, its head and its tail
 	Ended   string   // how the tests ended early: "panic", "timeout", "exit" or ""
 	Marks   []repair.Mark
-	Names   []string        // that Function may need and does not have, see [repair.Names]
-	Like    []string        // lines of other functions that are like its own, see [repair.Names.Like]
+	Names   []string        // names that Function may need and does not have, see [repair.Names]
+	Like    []string        // lines of other functions that are similar to its own, see [repair.Names.Like]
 	Buggy   int             // index of the function in Candidates, -1 if it is not there
 	Ranking []repair.Ranked // the package's functions that may be at fault, best first, at most repair.MaxCandidates
 }
 
 const maxTaskOutput = 6 << 10
 
-// shorten keeps the head and the tail of a long output: a panic's message and stack, and what was
-// printed last.
+// shorten keeps the head and the tail of a long output: a panic's message and stack, and the last
+// lines printed.
 func shorten(out string) string {
 	if len(out) <= maxTaskOutput {
 		return out
@@ -47,24 +47,24 @@ func shorten(out string) string {
 	return out[:2*part] + "\n...\n" + out[len(out)-part:]
 }
 
-// Shown is the broken function as a candidate.
+// Shown returns the broken function as a candidate.
 func (t *Task) Shown() repair.Ranked {
 	return repair.Ranked{Function: t.Function, Marks: t.Marks, Names: t.Names, Like: t.Like}
 }
 
-// Report is the result of run_tests as a model sees it with these functions as candidates.
+// Report returns the result of run_tests as a model sees it with these functions as candidates.
 func (t *Task) Report(functions []string) string {
 	return repair.Report{Failed: t.Failed, Output: repair.Digest(t.Output, repair.DigestBudget), Functions: functions}.String()
 }
 
-// Lines is a file of JSON lines to which values are appended whole: what a crash cut off is cut
-// away when it is opened.
+// Lines is a file of JSON lines to which values are appended whole: an incomplete last line after a
+// crash is removed when the file is opened.
 type Lines struct {
 	mu sync.Mutex
 	f  *os.File
 }
 
-// OpenLines opens or makes a file of JSON lines and calls each for every line that is there.
+// OpenLines opens or creates a file of JSON lines and calls each for every existing line.
 func OpenLines(path string, each func(line []byte) error) (*Lines, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -83,7 +83,7 @@ func OpenLines(path string, each func(line []byte) error) (*Lines, error) {
 	return &Lines{f: f}, nil
 }
 
-// scanLines calls each for every whole line and returns where the last one ends.
+// scanLines calls each for every complete line and returns the end of the last one.
 func scanLines(r io.Reader, each func(line []byte) error) (int64, error) {
 	var whole int64
 	var rest []byte
@@ -114,7 +114,7 @@ func scanLines(r io.Reader, each func(line []byte) error) (int64, error) {
 	}
 }
 
-// Append writes values, a line each, in one piece.
+// Append writes values in a single write, one per line.
 func (l *Lines) Append(values ...any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -135,7 +135,7 @@ func (l *Lines) Append(values ...any) error {
 // Close closes the file.
 func (l *Lines) Close() error { return l.f.Close() }
 
-// ReadTasks calls each for every task of a file of JSON lines, until it returns an error.
+// ReadTasks calls each for every task in a file of JSON lines, until it returns an error.
 func ReadTasks(path string, each func(*Task) error) error {
 	f, err := os.Open(path)
 	if err != nil {

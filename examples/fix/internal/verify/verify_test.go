@@ -30,7 +30,8 @@ func small(t testing.TB) (Config, *Package) {
 	return cfg, p
 }
 
-// change is a variant made by replacing old, which must occur once in the function, by text.
+// change returns a variant in which old, which must occur once in the function, is replaced by
+// text.
 func change(t testing.TB, p *Package, function, old, text string) Variant {
 	t.Helper()
 	for _, f := range p.Files {
@@ -58,7 +59,7 @@ func TestRun(t *testing.T) {
 	cases := []struct {
 		name, function, old, text string
 		failed                    []string
-		output                    string // must be part of it
+		output                    string // a part of the expected output
 		how                       string
 	}{
 		{"killed", "Sum", "total += n", "total -= n", []string{"TestSum"}, "small_test.go:7: Sum(1, 2, 3) = -6", ""},
@@ -125,7 +126,7 @@ func TestRun(t *testing.T) {
 			}
 		})
 	}
-	// The package is as it was.
+	// The package is unchanged.
 	for _, f := range p.Files {
 		if src, err := os.ReadFile(filepath.Join(p.Dir, f.Name)); err != nil || string(src) != string(f.Src) {
 			t.Errorf("%s was not put back: %v", f.Name, err)
@@ -136,8 +137,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestSameSeedSameSlips: what is drawn depends on the seed alone. What becomes of it may differ on
-// a busy machine, where a variant runs out of time.
+// TestSameSeedSameSlips: the slips depend only on the seed. The results may differ on a busy
+// machine, where a variant runs out of time.
 func TestSameSeedSameSlips(t *testing.T) {
 	_, p := small(t)
 	draw := func(seed uint64) (variants []Variant) {
@@ -194,8 +195,8 @@ func TestHarvest(t *testing.T) {
 	}
 }
 
-// TestFailingTestsRunAlone: where several tests or subtests fail, the fault is in what each of them
-// runs by itself, also where some of them panic, which takes the coverage along.
+// TestFailingTestsRunAlone: if several tests or subtests fail, the fault is in the lines that each
+// of them runs alone, even if some of them panic, which loses the coverage.
 func TestFailingTestsRunAlone(t *testing.T) {
 	cfg, p := small(t)
 	variants := []Variant{
@@ -213,7 +214,7 @@ func TestFailingTestsRunAlone(t *testing.T) {
 	}
 	for i, want := range []struct {
 		alone int
-		marks string // of the lines of Scale
+		marks string // for the lines of Scale
 	}{{5, "!!..!!..!."}, {1, "!!!!!!..!."}, {1, "**..**!!*."}} {
 		o, err := b.Run(t.Context(), i+1)
 		if err != nil {

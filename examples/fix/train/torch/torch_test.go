@@ -1,4 +1,4 @@
-// Package torch holds train.py against the Go trainer: the same weights and data give the same
+// Package torch compares train.py with the Go trainer: the same weights and data have the same
 // loss, and the same steps lead to the same weights.
 package torch
 
@@ -18,7 +18,7 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/train"
 )
 
-// interpreter is a Python that has torch, or nothing.
+// interpreter returns a Python interpreter that has torch, or "".
 var interpreter = sync.OnceValue(func() string {
 	for _, name := range []string{"python3", "/usr/bin/python3"} {
 		if exec.Command(name, "-c", "import torch, numpy").Run() == nil {
@@ -39,7 +39,7 @@ func python(t *testing.T) string {
 	return interpreter()
 }
 
-// run runs Python and returns what it prints.
+// run runs Python and returns its output.
 func run(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(python(t), args...)
@@ -53,8 +53,8 @@ func run(t *testing.T, args ...string) string {
 
 const vocab = 97
 
-// data is a file of sequences to be learnt: each token follows from the two before it, or is noise
-// of no weight.
+// data writes a file of sequences to learn: each token is determined by the two before it, or is
+// noise without weight.
 func data(t *testing.T, path string) []train.Sequence {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -90,7 +90,8 @@ func data(t *testing.T, path string) []train.Sequence {
 	return seqs
 }
 
-// trainer trains a small model in one goroutine and one pass, so that sums are as train.py's.
+// trainer returns a trainer of a small model in one goroutine and one pass, so that sums are those
+// of train.py.
 func trainer(t *testing.T, m *train.Model) *train.Trainer {
 	t.Helper()
 	tr, err := train.NewTrainer(m, train.Config{Workers: 1, MicroTokens: 1 << 20})
@@ -112,7 +113,7 @@ func loss(t *testing.T, tr *train.Trainer, seqs []train.Sequence) (loss, accurac
 
 var printed = regexp.MustCompile(`loss ([0-9.]+) accuracy ([0-9.]+)\n$`)
 
-// told is the loss and accuracy at the end of what train.py prints.
+// told returns the loss and accuracy at the end of train.py's output.
 func told(t *testing.T, out string) (loss, accuracy float64) {
 	t.Helper()
 	m := printed.FindStringSubmatch(out)
@@ -144,7 +145,7 @@ func shapes() map[string]train.Shape {
 	return map[string]train.Shape{"moe": moe, "dense": dense}
 }
 
-// TestSteps takes the same steps in Go and in torch and compares the loss before and after them.
+// TestSteps makes the same steps in Go and in torch and compares the loss before and after them.
 func TestSteps(t *testing.T) {
 	python(t)
 	for name, shape := range shapes() {
@@ -164,7 +165,7 @@ func TestSteps(t *testing.T) {
 					}
 				}
 			}
-			step(5) // past the zeros that a new model starts with
+			step(5) // so that no weights are zero, as they are in a new model
 			if err := m.Save(start); err != nil {
 				t.Fatal(err)
 			}
@@ -173,7 +174,7 @@ func TestSteps(t *testing.T) {
 			near(t, "loss", goes, torch, 1e-4)
 			near(t, "accuracy", hits, torchHits, 1e-3)
 
-			m, err = train.LoadModel(start) // an optimiser without momentum, as train.py's
+			m, err = train.LoadModel(start) // the optimiser starts without momentum, like train.py's
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -204,7 +205,7 @@ train.save_checkpoint(%q, shape, net.flat())
 	}
 }
 
-// TestTrain trains a new model by train.py for some seconds and reads its checkpoint in Go.
+// TestTrain trains a new model with train.py for some seconds and reads its checkpoint in Go.
 func TestTrain(t *testing.T) {
 	dir := t.TempDir()
 	set, out := filepath.Join(dir, "a.set"), filepath.Join(dir, "model.ckpt")

@@ -8,13 +8,14 @@ import (
 	"github.com/luthier-dev/luthier/router/internal/simulate"
 )
 
-// listPrice is what the bandit is told that any model costs: nothing. It finds out.
+// listPrice is the list price of every model for the bandit, the same for all so that it says
+// nothing about them. The bandit learns the actual costs.
 const listPrice = 0.25
 
-// online plays router.Auto's bandit through the tasks in random orders: it begins with nothing,
-// decides on each task before it sees the outcome, and learns from what the check says. Attempts is
-// how many models may try a task. The scores are means over the orders; late ones are of the second
-// half of each order, when it has learnt.
+// online plays router.Auto's bandit through the tasks in random orders. It begins with no
+// knowledge, decides on each task before it sees the outcome, and learns from the check's verdict.
+// attempts is how many models may try a task. The scores are means over the orders; late holds
+// those of the second half of each order, when it has learned.
 func online(t *simulate.Table, check simulate.Check, worth float64, attempts, orders int, seed uint64) (all, late []simulate.Score, err error) {
 	all, late = make([]simulate.Score, len(t.Tasks)), make([]simulate.Score, len(t.Tasks))
 	seen := make([]float64, len(t.Tasks))
@@ -44,7 +45,7 @@ func online(t *simulate.Table, check simulate.Check, worth float64, attempts, or
 	return all, settled, nil
 }
 
-// learner is the bandit at one order of the tasks.
+// learner is the bandit during one order of the tasks.
 type learner struct {
 	table    *simulate.Table
 	check    simulate.Check
@@ -65,7 +66,7 @@ func (p *learner) begin() (err error) {
 
 // play lets models try a task until one passes or no other is worth its cost.
 func (p *learner) play(t *simulate.Task) (s simulate.Score) {
-	best, hope := -1, 0.0 // what is handed in when nothing passes: the attempt that promised most
+	best, hope := -1, 0.0 // the attempt that is handed in if nothing passes: the most promising one
 	var tried []int
 	for n := range p.attempts {
 		c := router.Case{Purpose: "act", Failures: uint8(min(n, 255))}

@@ -6,7 +6,7 @@ import (
 	"github.com/luthier-dev/luthier/router/internal/simulate"
 )
 
-// worths are those of the cascade's curve.
+// worths are the worths on the cascade's curve.
 var worths = []float64{0.1, 0.25, 0.5, 1, 2, 5, 10, 100}
 
 // String names the kind, for -policy and the legend.
@@ -41,7 +41,7 @@ func measureAll(t *simulate.Table, prior []simulate.Task, o *options) ([]*measur
 	return all, nil
 }
 
-// withOwn adds a worth to the curve's, in order.
+// withOwn inserts a worth into the curve's, in order.
 func withOwn(list []float64, own float64) []float64 {
 	var out []float64
 	for _, w := range list {
@@ -56,7 +56,7 @@ func withOwn(list []float64, own float64) []float64 {
 	return out
 }
 
-// gamble measures the bandit, from its first task and after it has learnt.
+// gamble measures the bandit, from its first task and after it has learned.
 func gamble(t *simulate.Table, o *options, attempts int) ([]*measured, error) {
 	all, late, err := online(t, o.check, o.worth, attempts, o.orders, o.seed)
 	if err != nil {
@@ -84,14 +84,14 @@ func summarise(all []*measured, o *options) {
 	}
 }
 
-// swept is the cascade under a check that errs so often.
+// swept holds the cascade's results under a check with a given error rate.
 type swept struct {
 	err             float64
 	worth, trusting simulate.Score
 	budget          simulate.Score
 }
 
-// sweep measures the cascade under checks that err more and more, once knowing how often and once
+// sweep measures the cascade under checks with rising error rates, once knowing the rate and once
 // trusting the check.
 func sweep(t *simulate.Table, prior []simulate.Task, o *options) ([]swept, error) {
 	var rows []swept

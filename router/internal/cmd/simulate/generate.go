@@ -9,11 +9,11 @@ import (
 	"math/rand/v2"
 )
 
-// madeUp are the models of a made-up table: how able each is, and what an attempt costs.
+// madeUp holds the models of a made-up table: the ability of each, and the cost of an attempt.
 var madeUp = []struct {
 	name    string
-	ability float64 // log-odds of a task of middle difficulty
-	dollars float64 // the median attempt
+	ability float64 // log-odds of solving a task of middle difficulty
+	dollars float64 // cost of the median attempt
 	calls   int
 }{
 	{"small", 0.4, 0.03, 13},
@@ -22,9 +22,9 @@ var madeUp = []struct {
 	{"other", 1.0, 0.35, 30},
 }
 
-// made writes a made-up table. A task has a hidden difficulty that all models feel, the last one
-// less than the others, as a model of another maker does; each model has luck of its own; costs
-// scatter by a log-normal factor and are a third higher for failures.
+// made writes a made-up table. A task has a hidden difficulty that affects all models. It affects
+// the last one less than the others, like a model by another maker. Each model also has independent
+// luck. Costs vary by a log-normal factor and are a third higher for failures.
 func made(w io.Writer, tasks int, seed uint64) error {
 	r := rand.New(rand.NewPCG(seed, 231))
 	out := bufio.NewWriter(w)

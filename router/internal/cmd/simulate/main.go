@@ -1,5 +1,5 @@
-// Command simulate replays a table of outcomes through policies of routing and draws what quality
-// each buys at what cost.
+// Command simulate replays a table of outcomes through routing policies and plots the quality of
+// each against its cost.
 //
 //	go run ./router/internal/cmd/simulate
 //	go run ./router/internal/cmd/simulate -table tasks.jsonl -o curve.html
@@ -10,10 +10,11 @@
 // A table has a line of JSON for each task: its id and, for each model, whether it resolved the
 // task and what that cost (see testdata/README.md). The policies are the single models, a model at
 // random, an oracle that knows the outcomes, cascades of every order and length, and the deciders
-// of package router itself: the cascade that weighs another attempt against what a right answer is
-// worth (-worth) or spends so much a task (-budget), and the bandit of Auto. What learns is
-// measured on tasks that it did not learn from. Two models at work on one task, as in
-// router.PlanThenAct, cannot be replayed: a table does not say what they would have done together.
+// of package router itself: the cascade that weighs another attempt against the worth of a right
+// answer (-worth) or spends a given amount per task (-budget), and the bandit of Auto. Policies
+// that learn are measured on tasks that they did not learn from. Two models working together on one
+// task, as in router.PlanThenAct, cannot be replayed: a table does not say what they would have
+// done together.
 package main
 
 import (
@@ -75,7 +76,7 @@ func run() error {
 	return compare(&o)
 }
 
-// compare measures the policies on a table, prints and draws them.
+// compare measures the policies on a table, and prints and plots them.
 func compare(o *options) error {
 	t, err := open(o.table)
 	if err != nil {

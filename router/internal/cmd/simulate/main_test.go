@@ -43,8 +43,8 @@ func bestSingle(t *testing.T, tab *simulate.Table, o *options) simulate.Score {
 	return top
 }
 
-// TestCascadeOnTheDevelopmentTable holds the cascade to what is asked of it on real outcomes,
-// learnt on other tasks than those it is measured on.
+// TestCascadeOnTheDevelopmentTable: the cascade meets its targets on real outcomes, having learned
+// from tasks other than those it is measured on.
 func TestCascadeOnTheDevelopmentTable(t *testing.T) {
 	tier.Normal(t)
 	path := devdata.Path(t, "router-dev/swebench-verified-django.jsonl")
@@ -108,8 +108,8 @@ func TestPoliciesOnTheOwnTable(t *testing.T) {
 	}
 }
 
-// TestBanditBeatsChance holds the bandit, when it has learnt, against a model at random by what a
-// task nets.
+// TestBanditBeatsChance: after learning, the bandit's net value per task is higher than that of a
+// random model.
 func TestBanditBeatsChance(t *testing.T) {
 	o := testOptions("testdata/synthetic.jsonl")
 	tab, err := open(o.table)
@@ -217,7 +217,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// TestManyModels measures a table of more models than the router weighs.
+// TestManyModels measures a table with more models than the router can weigh.
 func TestManyModels(t *testing.T) {
 	var b strings.Builder
 	for i := range 40 {

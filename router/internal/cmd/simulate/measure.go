@@ -14,9 +14,9 @@ type measured struct {
 	simulate.Summary
 }
 
-// measure replays a contender by cross-validation: every task is played by a policy that learnt
-// from other tasks of the table. It is done for several deals of the tasks into folds and averaged.
-// With tasks of another table to learn from all tasks are played by one policy.
+// measure replays a contender by cross-validation: every task is played by a policy that learned
+// from other tasks of the table. This is repeated for several splits of the tasks into folds and
+// averaged. If there is another table to learn from, one policy plays all tasks.
 func measure(t *simulate.Table, prior []simulate.Task, c contender, o *options) (*measured, error) {
 	m := &measured{name: c.name, kind: c.kind, scores: make([]simulate.Score, len(t.Tasks))}
 	deals, folds := o.deals, o.folds
@@ -48,7 +48,7 @@ func measure(t *simulate.Table, prior []simulate.Task, c contender, o *options) 
 	return m, nil
 }
 
-// best returns the one of a kind that resolves most, the cheaper of equals.
+// best returns the contender of a kind that resolves most, the cheaper of equals.
 func best(all []*measured, k kind) *measured {
 	var top *measured
 	for _, m := range all {
@@ -63,8 +63,8 @@ func best(all []*measured, k kind) *measured {
 	return top
 }
 
-// frontier returns those of a kind that no other of it beats in both quality and cost, from cheap
-// to dear.
+// frontier returns the contenders of a kind that no other one of the kind beats in both quality and
+// cost, from cheap to expensive.
 func frontier(all []*measured, k kind) []*measured {
 	var of []*measured
 	for _, m := range all {

@@ -10,18 +10,18 @@ import (
 	"github.com/luthier-dev/luthier/router/internal/simulate"
 )
 
-// play is a policy at work: it plays one task and returns the expected score.
+// play runs a policy on one task and returns the expected score.
 type play func(t *simulate.Task) simulate.Score
 
-// contender is a policy to be measured. What learns is given tasks other than those it is measured
-// on.
+// contender is a policy to be measured. One that learns is given tasks other than those it is
+// measured on.
 type contender struct {
 	name  string
 	kind  kind
 	learn func(train []simulate.Task) (play, error)
 }
 
-// kind groups contenders in the picture.
+// kind groups contenders in the plot.
 type kind int
 
 const (
@@ -33,12 +33,12 @@ const (
 	bound
 )
 
-// known is a contender that has nothing to learn.
+// known returns a contender that has nothing to learn.
 func known(name string, k kind, p play) contender {
 	return contender{name: name, kind: k, learn: func([]simulate.Task) (play, error) { return p, nil }}
 }
 
-// singles are the models by themselves.
+// singles returns the contenders that use one model alone.
 func singles(t *simulate.Table, c simulate.Check) []contender {
 	var all []contender
 	for i, name := range t.Models {
@@ -49,13 +49,13 @@ func singles(t *simulate.Table, c simulate.Check) []contender {
 	return all
 }
 
-// bounds are what needs no decision and what knows everything.
+// bounds returns the policies that need no decision or know everything.
 func bounds() []contender {
 	return []contender{known("random", bound, simulate.Random), known("oracle", bound, simulate.Oracle)}
 }
 
-// fixedOrders are the cascades of every order and length from two on: tried in order until one
-// passes.
+// fixedOrders returns the cascades of every order and length from two on, which try models in order
+// until one passes.
 func fixedOrders(t *simulate.Table, c simulate.Check) []contender {
 	var all []contender
 	for _, order := range orders(len(t.Models)) {
@@ -70,7 +70,7 @@ func fixedOrders(t *simulate.Table, c simulate.Check) []contender {
 	return all
 }
 
-// orders returns every order of two or more of n things, while there are not too many.
+// orders returns every order of two or more of n things, or nil if there are too many.
 func orders(n int) [][]int {
 	if n > 6 {
 		return nil // 7 models have 13,692 orders
@@ -91,16 +91,16 @@ func orders(n int) [][]int {
 	return all
 }
 
-// byWorth is the cascade that weighs another attempt against what a right answer is worth. It
-// believes the check to be as good as believed says.
+// byWorth returns the cascade that weighs another attempt against the worth of a right answer. It
+// assumes the check has the error rates in believed.
 func byWorth(t *simulate.Table, c, believed simulate.Check, worth float64) contender {
 	return contender{name: fmt.Sprintf("cascade, worth $%g", worth), kind: weighed, learn: func(train []simulate.Task) (play, error) {
 		return cascade(train, field(t, train), c, router.EscalationConfig{Check: checkOf(believed), Worth: worth})
 	}}
 }
 
-// byBudget is the cascade whose worth is set so that a task costs so much on average, by what the
-// training tasks show.
+// byBudget returns the cascade whose worth is set so that a task costs the given dollars on
+// average, according to the training tasks.
 func byBudget(t *simulate.Table, c, believed simulate.Check, dollars float64) contender {
 	return contender{name: fmt.Sprintf("cascade, $%g a task", dollars), kind: budgeted, learn: func(train []simulate.Task) (play, error) {
 		models := field(t, train)
@@ -119,7 +119,7 @@ func byBudget(t *simulate.Table, c, believed simulate.Check, dollars float64) co
 		}
 		high, err := decide(models, c, cfg, b.High)
 		return func(t *simulate.Task) simulate.Score {
-			l, h := low(t), high(t) // a task takes either at random: here the mean of both
+			l, h := low(t), high(t) // a task uses one of the two at random: this is the mean of both
 			return simulate.Score{
 				Resolved: l.Resolved + b.Share*(h.Resolved-l.Resolved),
 				Dollars:  l.Dollars + b.Share*(h.Dollars-l.Dollars),
@@ -128,7 +128,7 @@ func byBudget(t *simulate.Table, c, believed simulate.Check, dollars float64) co
 	}}
 }
 
-// cascade is the router's decider with odds learnt from tasks.
+// cascade returns the router's decider with odds learned from tasks.
 func cascade(train []simulate.Task, order []int, c simulate.Check, cfg router.EscalationConfig) (play, error) {
 	odds, err := learnOdds(train, order)
 	if err != nil {
@@ -161,11 +161,11 @@ func checkOf(c simulate.Check) router.Check {
 	return router.Check{FalseAccept: c.FalseAccept, FalseReject: c.FalseReject}
 }
 
-// maxField is the number of models that the router weighs against each other.
+// maxField is the number of models that the router can weigh against each other.
 const maxField = 8
 
-// field returns the models that are weighed: all, or of too many the three cheapest and those that
-// resolve most, on the tasks to learn from.
+// field returns the models that are weighed: all, or if there are too many, the three cheapest and
+// those that resolve most of the training tasks.
 func field(t *simulate.Table, train []simulate.Task) []int {
 	all := make([]int, len(t.Models))
 	scores := make([]simulate.Score, len(all))
@@ -185,10 +185,10 @@ func field(t *simulate.Table, train []simulate.Task) []int {
 	return all[:maxField]
 }
 
-// escalating lets the router's own decider play in the simulator.
+// escalating plays the router's own decider in the simulator.
 type escalating struct {
 	e     *router.Escalation
-	order []int // candidate to model
+	order []int // from candidate to model
 	tried []router.Tried
 }
 

@@ -19,7 +19,7 @@ func sortBy(list []*measured, by func(*measured) float64) {
 	slices.SortStableFunc(list, func(a, b *measured) int { return cmp.Compare(by(a), by(b)) })
 }
 
-// report is what is told of a comparison.
+// report is the printed summary of a comparison.
 type report struct {
 	o         *options
 	table     *simulate.Table
@@ -27,8 +27,8 @@ type report struct {
 	sweeps    []swept
 }
 
-// rows are the policies of the table: of the cascades in order only those that no other of them
-// beats.
+// rows returns the policies of the table. Of the cascades in order, only those on the frontier are
+// included.
 func (r *report) rows() []*measured {
 	var rows []*measured
 	for _, m := range r.show {
@@ -55,7 +55,7 @@ func (r *report) print(w io.Writer) {
 	for _, m := range r.rows() {
 		fmt.Fprintln(t, strings.Join(r.line(m), "\t")+"\t")
 	}
-	_ = t.Flush() // what cannot be printed is seen to be missing
+	_ = t.Flush() // a failure is visible as missing output
 	fmt.Fprintln(w)
 	fmt.Fprint(w, r.notes())
 	if len(r.sweeps) == 0 {
@@ -68,7 +68,7 @@ func (r *report) print(w io.Writer) {
 	_ = t.Flush()
 }
 
-// sweepTable shows the cascade under checks that err more and more.
+// sweepTable returns a table of the cascade under checks with rising error rates.
 func (r *report) sweepTable() [][]string {
 	rows := [][]string{{"the check errs in", fmt.Sprintf("worth $%g", r.o.worth), "the same, trusting the check", fmt.Sprintf("$%g a task", r.o.budget)}}
 	pair := func(s simulate.Score) string {
@@ -80,7 +80,7 @@ func (r *report) sweepTable() [][]string {
 	return rows
 }
 
-// notes says in words what the table shows.
+// notes describes the table in words.
 func (r *report) notes() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Net is $%g for each resolved task, less its cost.", r.o.worth)
@@ -102,7 +102,7 @@ func (r *report) notes() string {
 	return b.String()
 }
 
-// figure draws the plane of cost and quality.
+// figure plots quality against cost.
 func (r *report) figure(title string) chart.Figure {
 	var lines []chart.Line
 	add := func(name string, scatter bool, list []*measured, label func(*measured) string) {
@@ -138,7 +138,7 @@ func (r *report) of(k kind) []*measured {
 	return list
 }
 
-// apart leaves out what lies upon another, so that labels can be read.
+// apart leaves out points that overlap others, so that labels can be read.
 func apart(list, labelled []*measured) (out []*measured) {
 	for _, m := range list {
 		near := func(o *measured) bool {
@@ -151,29 +151,29 @@ func apart(list, labelled []*measured) (out []*measured) {
 	return out
 }
 
-// learnt are the bandits after their first half.
+// learnt returns the bandits after their first half.
 func (r *report) learnt() []*measured {
 	return slices.DeleteFunc(r.of(bandit), func(m *measured) bool { return !strings.HasSuffix(m.name, "having learnt") })
 }
 
-// intervals are upright lines through single models and the cascade's curve.
+// intervals returns vertical lines through single models and the cascade's curve.
 func (r *report) intervals() chart.Line {
 	l := chart.Line{Name: "95 % interval"}
 	widest := 0.0
 	for _, m := range append(r.of(single), apart(r.of(weighed), nil)...) {
 		widest = max(widest, m.Dollars.Mean)
-		for _, y := range []float64{m.Resolved.Low, m.Resolved.High, math.NaN()} { // the last breaks the line
+		for _, y := range []float64{m.Resolved.Low, m.Resolved.High, math.NaN()} { // NaN breaks the line
 			l.Points = append(l.Points, chart.Point{X: m.Dollars.Mean, Y: y})
 		}
 	}
-	if len(l.Points) > 0 { // points that draw nothing but make room, for 0 and for the last label
+	if len(l.Points) > 0 { // invisible points that make room for 0 and for the last label
 		y := l.Points[0].Y
 		l.Points = append(l.Points, chart.Point{X: 0, Y: y}, chart.Point{Y: math.NaN()}, chart.Point{X: 1.12 * widest, Y: y})
 	}
 	return l
 }
 
-// draw writes the picture, on a page with the tables when the file's name ends in .html.
+// draw writes the plot. If the file's name ends in .html, the plot is on a page with the tables.
 func (r *report) draw(path string) error {
 	title := fmt.Sprintf("Cost and quality on %d tasks", len(r.table.Tasks))
 	if c := r.o.check; c != (simulate.Check{}) {
