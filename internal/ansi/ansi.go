@@ -59,7 +59,7 @@ func Line(line string) string {
 			i++
 		case c == 0xc2 && i+1 < len(line) && line[i+1] >= 0x80 && line[i+1] < 0xa0: // other controls as one rune
 			i += 2
-		case c >= 0x80 && c < 0xa0 && len(out) > 0 && out[len(out)-1] == 0xc2: // // the other half was cut off by an escape sequence
+		case c >= 0x80 && c < 0xa0 && len(out) > 0 && out[len(out)-1] == 0xc2: // the other half was cut off by an escape sequence
 			out = out[:len(out)-1]
 			i++
 		case Control(c) && c != 0xc2:
@@ -89,9 +89,9 @@ func escape(line string, i int) int {
 	switch c := line[i]; {
 	case c == '[':
 		return csi(line, i+1)
-	case strings.IndexByte("]P_^X", c) >= 0: // // a string, which ends at a bell or ESC \
+	case strings.IndexByte("]P_^X", c) >= 0: // a string, which ends at a bell or ESC \
 		return stringEnd(line, i+1)
-	case c >= ' ' && c <= '/': // // such as ESC ( B
+	case c >= ' ' && c <= '/': // such as ESC ( B
 		for i < len(line) && line[i] >= ' ' && line[i] <= '/' {
 			i++
 		}
@@ -129,5 +129,5 @@ func stringEnd(line string, i int) int {
 			return j
 		}
 	}
-	return i // // no final byte: treat it as text
+	return i // no final byte: treat it as text
 }

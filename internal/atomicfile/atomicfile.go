@@ -46,7 +46,7 @@ func replace(path string, o Options, fill func(io.Writer) error) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = tmp.Close() // // usually closed already
+			_ = tmp.Close() // usually closed already
 			err = errors.Join(err, os.Remove(tmp.Name()))
 		}
 	}()
@@ -77,7 +77,7 @@ func WriteBytes(path string, o Options, data []byte) error {
 // system cannot sync a directory, a rename is only as durable as the file system makes it.
 func SyncDir(dir string) error {
 	if runtime.GOOS == "windows" {
-		return nil // // directories cannot be opened for syncing there
+		return nil // directories cannot be opened for syncing there
 	}
 	d, err := os.Open(dir)
 	if err != nil {

@@ -17,15 +17,15 @@ import (
 // Figure is a picture of panels one below the other that share the horizontal axis and the legend.
 type Figure struct {
 	Title  string
-	X      string // // label of the horizontal axis, with its unit
+	X      string // label of the horizontal axis, with its unit
 	Panels []Panel
 	Width  int // 0 means 860
 }
 
 // Panel is one set of lines with a vertical axis of its own.
 type Panel struct {
-	Y      string // // label of the vertical axis, with its unit
-	Lines  []Line // // lines with the same index in each panel share name, colour and dashes
+	Y      string // label of the vertical axis, with its unit
+	Lines  []Line // lines with the same index in each panel share name, colour and dashes
 	Rules  []Rule
 	Height int  // of the plotted area; 0 means 200
 	Share  bool // values are shares: the axis is in percent
@@ -37,7 +37,7 @@ type Line struct {
 	Name    string
 	Points  []Point
 	Scatter bool // draw the points only, each with its label
-	Bold    bool // // the main line of the figure: solid and thicker
+	Bold    bool // the main line of the figure: solid and thicker
 }
 
 // Point is a point of a line. A point whose coordinates are not finite or have more than 15 digits
@@ -168,7 +168,7 @@ func (p Panel) each(f func(Point)) {
 // digits.
 func (q Point) drawable() bool {
 	const most = 1e15
-	return math.Abs(q.X) <= most && math.Abs(q.Y) <= most // // false for NaN
+	return math.Abs(q.X) <= most && math.Abs(q.Y) <= most // false for NaN
 }
 
 func text(b *bytes.Buffer, class string, x, y float64, anchor, s string) {
@@ -179,6 +179,6 @@ func num(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
 
 func escape(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // // a Builder accepts every write
+	_ = xml.EscapeText(&b, []byte(s)) // a Builder accepts every write
 	return b.String()
 }

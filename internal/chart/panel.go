@@ -101,7 +101,7 @@ func tight(lo, hi, want float64) axis {
 		room := max(math.Abs(hi)/10, 0.5)
 		lo, hi = lo-room, hi+room
 	}
-	rough := hi/want - lo/want // // the difference of two large numbers may overflow
+	rough := hi/want - lo/want // the difference of two large numbers may overflow
 	step := math.Pow(10, math.Floor(math.Log10(rough)))
 	for _, m := range []float64{1, 2, 5, 10} {
 		if m*step >= rough*(1-1e-9) {

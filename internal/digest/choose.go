@@ -23,7 +23,7 @@ func (s *selection) choose() {
 		it := &s.items[i]
 		if it.rank < rankNever && it.cost <= left && !written[it.text] {
 			written[it.text] = true
-			if it.kind == KindError { // // its place need not be repeated below it
+			if it.kind == KindError { // its place need not be repeated below it
 				if at, ok := findPlace(it.text); ok && at.from == 0 {
 					written[it.text[:at.to]] = true
 				}

@@ -18,7 +18,7 @@ func Clean(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))
 	b.WriteString(text[:i])
-	blank := i - len(strings.TrimRight(text[:i], "\n")) - 1 // // blank lines already written
+	blank := i - len(strings.TrimRight(text[:i], "\n")) - 1 // blank lines already written
 	for rest := text[i:]; rest != ""; {
 		line, after, ended := strings.Cut(rest, "\n")
 		rest = after
@@ -71,7 +71,7 @@ func cleanLine(line string) (string, bool) {
 	} else if line = ansi.Line(line); strings.HasPrefix(line, "travis_fold:") || strings.HasPrefix(line, "travis_time:") {
 		return "", false
 	}
-	return line, line != "" || was == "" // // a line that held only colours is dropped
+	return line, line != "" || was == "" // a line that held only colours is dropped
 }
 
 // overwritten returns what is left of a line that was overwritten repeatedly. A state that has

@@ -13,7 +13,7 @@ var boilerplate = newPrefixes(
 // errorLead is the beginning of a line that reports an error.
 type errorLead struct {
 	text     string
-	strength int // // how certain the error is
+	strength int // how certain the error is
 }
 
 // fits reports whether the text after the beginning is compatible with an error.
@@ -60,7 +60,7 @@ func (p *parser) diagnostic(l line) bool {
 		return false
 	}
 	if p.section == sectionMuted || p.section == sectionPytest && p.open != nil || p.muted {
-		if errorClass(t) >= strengthNamed { // // an error that a test logged may be the cause of its failure
+		if errorClass(t) >= strengthNamed { // an error that a test logged may be the cause of its failure
 			p.wrongly(t, l.n, strengthLog)
 		}
 		return false
@@ -82,7 +82,7 @@ func (p *parser) diagnostic(l line) bool {
 	if p.linted(l) || p.placed(l) {
 		return true
 	}
-	if p.open != nil && p.idle < 8 && l.level == levelError && l.indent >= 2 { // // continuation of a compiler's diagnostic
+	if p.open != nil && p.idle < 8 && l.level == levelError && l.indent >= 2 { // continuation of a compiler's diagnostic
 		p.open.detail(note{t, l.n})
 		return true
 	}
@@ -200,7 +200,7 @@ func (p *parser) placed(l line) bool {
 	}
 	f := p.wrongly(message, l.n, strength)
 	from, to := at.from, at.to
-	if lead != "" && lead[0] == ':' && !strings.Contains(lead, " ") { // // Gradle writes ":task" without a line end
+	if lead != "" && lead[0] == ':' && !strings.Contains(lead, " ") { // Gradle writes ":task" without a line end
 		from = 0
 	}
 	if i := strings.IndexAny(t[to:min(len(t), to+8)], ")]"); i > 0 && t[to] == ',' { // (12,5), [12,5]

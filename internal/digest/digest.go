@@ -12,7 +12,7 @@ const (
 	KindExpected Kind = "expected/got"
 	KindSummary  Kind = "summary"
 	KindExit     Kind = "exit code"
-	KindLine     Kind = "line" // // kept because it is rare or because of its position
+	KindLine     Kind = "line" // kept because it is rare or because of its position
 )
 
 // Fact is a piece of information that a digest kept.

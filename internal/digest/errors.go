@@ -34,7 +34,7 @@ func errorClass(t string) int {
 	for _, suffix := range errorSuffixes {
 		if strings.HasSuffix(name, suffix) {
 			if len(name) == len(suffix) && suffix != "Error" && suffix != "Exception" && last == 0 {
-				return 0 // // "Failed" and "Timeout" alone are ordinary words
+				return 0 // "Failed" and "Timeout" alone are ordinary words
 			}
 			if name == t[:i] && name == suffix && i == len(t) {
 				return 0
@@ -61,7 +61,7 @@ func classEnd(rest string) bool {
 // frame handles a line that names a frame of a trace.
 func (p *parser) frame(l line) bool {
 	t := l.text
-	if p.test != "" && p.open == nil && l.cues&cueFrame != 0 && l.indent > 0 { // // logged by a Go test before its verdict
+	if p.test != "" && p.open == nil && l.cues&cueFrame != 0 && l.indent > 0 { // logged by a Go test before its verdict
 		if at, ok := findPlace(t); ok && at.from == 0 && strings.HasPrefix(t[at.to:], ": ") {
 			p.say(p.test, note{t, l.n})
 			return true
@@ -133,7 +133,7 @@ func frameLead(t string) bool {
 // continued handles a line as the message of the open finding.
 func (p *parser) continued(l line) bool {
 	t := l.text
-	if strings.HasPrefix(t, "panic: test timed out") { // // not the fault of the test before it
+	if strings.HasPrefix(t, "panic: test timed out") { // not the fault of the test before it
 		p.attach(p.wrongly(t, l.n, strengthVerdict))
 		return true
 	}
@@ -142,7 +142,7 @@ func (p *parser) continued(l line) bool {
 		p.open.message(note{t, l.n})
 		return true
 	}
-	if t == "Failed example:" && len(p.pending) > 0 { // // doctest names the test in the frame above
+	if t == "Failed example:" && len(p.pending) > 0 { // doctest names the test in the frame above
 		if _, name, ok := strings.Cut(p.pending[len(p.pending)-1].text, ", in "); ok {
 			at := p.pending[len(p.pending)-1]
 			p.fail(name, at.line).frame(at)
@@ -170,7 +170,7 @@ func (p *parser) continued(l line) bool {
 		}
 		return true
 	}
-	if p.section == sectionNone && strings.HasPrefix(t, "E   ") && errorClass(strings.TrimSpace(t[1:])) > 0 { // // pytest, with its heading cut off
+	if p.section == sectionNone && strings.HasPrefix(t, "E   ") && errorClass(strings.TrimSpace(t[1:])) > 0 { // pytest, with its heading cut off
 		p.attach(p.wrongly(strings.TrimSpace(t[1:]), l.n, strengthNamed))
 		p.section = sectionPytest
 		return true

@@ -37,7 +37,7 @@ func whole(findings []*finding) []*finding {
 		for _, sep := range []string{" › ", " > ", " "} {
 			if i := strings.LastIndex(f.name, sep); i > 0 && len(f.traces) > 0 {
 				ends[strings.TrimSuffix(f.name[i+len(sep):], ":")] = true
-				if sep == " " { // // mocha joins titles with spaces, so every suffix of words counts
+				if sep == " " { // mocha joins titles with spaces, so every suffix of words counts
 					for i := 0; i < len(f.name) && len(f.name) < 300; i++ {
 						if f.name[i] == ' ' {
 							ends[strings.TrimSuffix(f.name[i+1:], ":")] = true

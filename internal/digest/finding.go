@@ -10,12 +10,12 @@ type note struct {
 type finding struct {
 	name     string // of the failing test; empty for an error
 	line     int
-	strength int // // certainty that this is an error: see the constants
-	count    int // // number of times it was seen
+	strength int // certainty that this is an error: see the constants
+	count    int // number of times it was seen
 	traces   []*trace
 	details  []note // expected and got
 	places   []note // of a diagnostic: where it was reported
-	fresh    bool   // // the test was named again: what follows is a new report
+	fresh    bool   // the test was named again: what follows is a new report
 }
 
 // A trace is an error with the frames it came from.
@@ -23,7 +23,7 @@ type trace struct {
 	message note // empty if it is not known
 	frames  []note
 	inner   bool // the innermost frame is the last one, as Python writes them
-	weak    bool // // the message may be replaced by a better one
+	weak    bool // the message may be replaced by a better one
 }
 
 // Certainty that a line is an error.
@@ -67,7 +67,7 @@ func (f *finding) message(n note) {
 			return
 		}
 	}
-	if len(f.traces) == mostTraces { // // replace the last one: it is the final result of the chain
+	if len(f.traces) == mostTraces { // replace the last one: it is the final result of the chain
 		f.traces[mostTraces-1] = &trace{message: n}
 		return
 	}

@@ -55,18 +55,18 @@ const (
 	leastBlock  = 4   // lines
 	leastBytes  = 120 // of a block
 	longLine    = 120 // bytes
-	leastSeries = 5   // // lines that differ only in numbers
+	leastSeries = 5   // lines that differ only in numbers
 )
 
 func (f *folder) write() string {
-	last := make(map[string]int) // // where a line occurred last
+	last := make(map[string]int) // where a line occurred last
 	for i := 0; i < len(f.row); {
 		line := f.line(i)
 		j, seen := last[line]
 		if seen {
 			if n := f.again(i, j); n > 0 {
 				times := 1
-				for i-j == n*times && f.again(i+n, i) == n { // // repeated again
+				for i-j == n*times && f.again(i+n, i) == n { // repeated again
 					i, times = i+n, times+1
 				}
 				f.block(i, n, times)

@@ -29,7 +29,7 @@ func (p *parser) header(l line, ruled byte) bool {
 	}
 	if strings.HasSuffix(t, " ... ERROR") || strings.HasSuffix(t, " ... FAIL") {
 		if b := strings.TrimSpace(ansi.Line(p.before)); !strings.Contains(name, "(") && strings.HasPrefix(b, "test") && strings.HasSuffix(b, ")") {
-			name = b // // unittest writes the first line of a test's docstring below its name
+			name = b // unittest writes the first line of a test's docstring below its name
 		}
 	}
 	f := p.fail(name, l.n)

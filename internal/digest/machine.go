@@ -14,7 +14,7 @@ const (
 	cueRule                    // ruled lines, which are headings of sections
 	cueFrame                   // a place in a source file
 	cueVerdict                 // the last word of a step
-	cueControl                 // // terminal control bytes: the line needs cleaning
+	cueControl                 // terminal control bytes: the line needs cleaning
 )
 
 // words are the words of each group, in lower case; upper case matches too.
@@ -47,7 +47,7 @@ type machine struct {
 	next   []uint16
 	accept int // states from here on end a word
 	cues   []cue
-	length []int // // length of the longest word that ends in the state
+	length []int // length of the longest word that ends in the state
 }
 
 var cues = build(words)

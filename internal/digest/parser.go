@@ -14,24 +14,24 @@ type parser struct {
 	summaries []note
 	summaryAt map[string]int
 
-	open    *finding // // the finding that details now belong to
-	idle    int      // // lines since the open finding last got something
-	pending []note   // // frames that came before their error
+	open    *finding // the finding that details now belong to
+	idle    int      // lines since the open finding last got something
+	pending []note   // frames that came before their error
 	section section
 	ruled   byte   // the mark of the ruled line just before, 0 if there was none
-	file    string // // the file that a linter's next lines are about
+	file    string // the file that a linter's next lines are about
 	fileAt  int
-	test    string            // // the last test that has begun and has no verdict yet
+	test    string            // the last test that has begun and has no verdict yet
 	before  string            // the line before this one
-	said    map[string][]note // // what tests wrote before their verdict was known
-	running bool              // // inside Go's list of tests that were running at the timeout
-	list    int               // // next number of a numbered list of failures, 0 outside such a list
+	said    map[string][]note // what tests wrote before their verdict was known
+	running bool              // inside Go's list of tests that were running at the timeout
+	list    int               // next number of a numbered list of failures, 0 outside such a list
 	title   []string
 	titleAt int
-	muted   bool // // inside output that a test wrote while it ran
-	wrong   int  // // remaining lines of Gradle's "What went wrong"
+	muted   bool // inside output that a test wrote while it ran
+	wrong   int  // remaining lines of Gradle's "What went wrong"
 	next    bool // the next line is the message of a panic
-	expect  int  // // remaining lines of an announced expectation
+	expect  int  // remaining lines of an announced expectation
 }
 
 // section is a part of an output in which lines have a special meaning.
@@ -89,7 +89,7 @@ func (p *parser) patience() int {
 	case p.section == sectionPytest || p.section == sectionUnittest:
 		return 2000
 	case p.open.name != "" && !p.open.framed():
-		return 3 * patience // // the source around the fault may come before the trace
+		return 3 * patience // the source around the fault may come before the trace
 	}
 	return patience
 }
@@ -97,7 +97,7 @@ func (p *parser) patience() int {
 // line is a line as the matchers see it.
 type line struct {
 	n      int
-	text   string // // without tags and surrounding white space
+	text   string // without tags and surrounding white space
 	indent int
 	level  level
 	cues   cue

@@ -6,7 +6,7 @@ import "strings"
 type place struct {
 	path     string // as written
 	line     int    // its line number
-	from, to int    // // byte range in the line: path, mark and number
+	from, to int    // byte range in the line: path, mark and number
 }
 
 // extensions are those of source files. A place must end in one, so that host:8080 and 12:30 do not

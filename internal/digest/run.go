@@ -91,7 +91,7 @@ func piece(raw string) (size, skip int) {
 	const most = 2 << 10
 	window := raw[:min(len(raw), most)]
 	if i := strings.Index(window, "\\n"); i >= 0 {
-		if i > 0 && raw[i-1] == '\\' { // // escaped twice
+		if i > 0 && raw[i-1] == '\\' { // escaped twice
 			return i - 1, 3
 		}
 		return i, 2

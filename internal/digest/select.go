@@ -16,7 +16,7 @@ type item struct {
 	text  string
 	line  int
 	rank  int // lower ones are taken first
-	block int // // lines of a block are written together, in the order of blocks
+	block int // lines of a block are written together, in the order of blocks
 	seat  int // order within its block
 	cost  int
 	taken bool
@@ -84,7 +84,7 @@ func (s *selection) collect(p *parser, in Input) {
 	if in.ExitCode != 0 {
 		s.add(KindExit, "exit code "+strconv.Itoa(in.ExitCode), 0, rankExit, 0, 0)
 	}
-	room := 4 // // for failing summaries at the top; the last ones say most
+	room := 4 // for failing summaries at the top; the last ones say most
 	for i, n := range slices.Backward(p.summaries) {
 		rank := rankError
 		if failing(n.text) || strings.HasPrefix(n.text, "BUILD") {

@@ -15,7 +15,7 @@ func (p *parser) summary(l line) bool {
 		return true
 	case strings.HasPrefix(t, "Tests run:"):
 		if strings.Contains(t, "Time elapsed") && (l.level != levelNone || strings.Contains(t, " in ") || !failing(t)) {
-			return true // // summary of one class, whose failures are listed by name
+			return true // summary of one class, whose failures are listed by name
 		}
 	case strings.HasPrefix(t, "Ran ") && strings.Contains(t, " test"), verdict(t, l.cues):
 		p.close()

@@ -24,7 +24,7 @@ func repo(t testing.TB, files map[string]string) string {
 		t.Skip("git is not installed")
 	}
 	root := t.TempDir()
-	git(t, root, "init", "-q", "--template=") // // without the dozen sample hooks
+	git(t, root, "init", "-q", "--template=") // without the dozen sample hooks
 	write(t, root, files)
 	return root
 }
@@ -62,7 +62,7 @@ func gitIn(t testing.TB, dir string, stdin []byte, args ...string) []byte {
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "LC_ALL=C")
 	out, err := cmd.Output()
 	if ee, ok := err.(*exec.ExitError); ok && ee.ExitCode() == 1 && args[0] == "check-ignore" {
-		err = nil // // exit status 1 of git: nothing is ignored
+		err = nil // exit status 1 of git: nothing is ignored
 	}
 	if err != nil {
 		t.Fatalf("git %v: %v", args, err)

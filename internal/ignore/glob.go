@@ -11,7 +11,7 @@ type tokenKind uint8
 
 const (
 	literal    tokenKind = iota // exactly b
-	anyByte                     // // ? : one byte except a slash
+	anyByte                     // ? : one byte except a slash
 	class                       // [...]: one byte of set
 	star                        // * : any run without slashes
 	starStar                    // ** : any run at all
@@ -83,7 +83,7 @@ func compileClass(p string) (*[256]bool, int) {
 	if negate {
 		i++
 	}
-	prev := -1 // // the byte that a range may start from
+	prev := -1 // the byte that a range may start from
 	for first := true; ; first = false {
 		if i >= len(p) {
 			return nil, 0
@@ -100,7 +100,7 @@ func compileClass(p string) (*[256]bool, int) {
 			return &set, i + 1
 		case c == '[' && i+1 < len(p) && p[i+1] == ':':
 			n, posix := posixClass(p[i:])
-			if n == 0 { // // "[:" without a closing ":]": an ordinary bracket
+			if n == 0 { // "[:" without a closing ":]": an ordinary bracket
 				set['['] = true
 				prev = '['
 				i++

@@ -17,7 +17,7 @@ const maxRuleFile = 100 << 20
 // safe for concurrent use.
 type Matcher struct {
 	fsys   fs.FS
-	prefix string // // the root's path below the repository's top directory: "" or with a final slash
+	prefix string // the root's path below the repository's top directory: "" or with a final slash
 	outer  *layer // rules from above the root
 	mu     sync.Mutex
 	dirs   map[string]dirState
@@ -30,7 +30,7 @@ type dirState struct {
 
 // A layer holds the rules of one file, on top of those of weaker files.
 type layer struct {
-	base  string // // directory of the file, relative to the top: "" or with a final slash
+	base  string // directory of the file, relative to the top: "" or with a final slash
 	rules []rule
 	below *layer
 }

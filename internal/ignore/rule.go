@@ -6,9 +6,9 @@ import "strings"
 type rule struct {
 	negate   bool
 	dirOnly  bool
-	baseOnly bool   // // no slash in the pattern: it is compared with the last path element
-	prefix   string // // leading bytes without wildcards; the whole pattern if glob is nil
-	suffix   string // // the text of a pattern "*text"; then glob is nil
+	baseOnly bool   // no slash in the pattern: it is compared with the last path element
+	prefix   string // leading bytes without wildcards; the whole pattern if glob is nil
+	suffix   string // the text of a pattern "*text"; then glob is nil
 	isSuffix bool
 	glob     glob
 }

@@ -154,7 +154,7 @@ func (r *repairer) tuple() error {
 	}
 	r.note(fixTuple)
 	if !many && len(r.out) > start+2 {
-		r.out[start] = ' ' // // replace it with a space, which JSON allows: cheaper than moving the value
+		r.out[start] = ' ' // replace it with a space, which JSON allows: cheaper than moving the value
 		r.out = r.out[:len(r.out)-1]
 	}
 	return nil
@@ -168,7 +168,7 @@ func (r *repairer) between(first, comma *bool, end byte) (done, again bool, err 
 	case r.eof():
 		return false, false, r.truncated(containerName(end))
 	case r.fenced && strings.HasPrefix(r.s[r.i:], "```"):
-		r.note(fixMissingClose) // // the fence is closed, so the text is complete and a bracket is missing
+		r.note(fixMissingClose) // the fence is closed, so the text is complete and a bracket is missing
 		return true, false, nil
 	case c == end:
 		if *comma {
@@ -202,13 +202,13 @@ func containerName(end byte) string {
 
 // wrongClose handles a closing bracket of another kind than the innermost open one.
 func (r *repairer) wrongClose(c byte) (done, again bool, err error) {
-	open := c - 2 // // '[' and '{' are two below their partners in ASCII
+	open := c - 2 // '[' and '{' are two below their partners in ASCII
 	if c == ')' {
 		open = '('
 	}
 	if r.open(open) {
 		if r.memberAfter(r.i+1) && r.top() == '[' && r.up(2) == '{' && r.up(3) != '{' {
-			r.note(fixWrongClose) // // {"a": [1, 2}, "b": 3}: the next member belongs to the object that } would close
+			r.note(fixWrongClose) // {"a": [1, 2}, "b": 3}: the next member belongs to the object that } would close
 			r.i++
 			return true, false, nil
 		}

@@ -14,10 +14,10 @@ type ending struct {
 
 	end, next   int  // of the content; after the closing quote
 	inner       int  // unescaped quotes inside
-	pair        bool // // the last inner quote opens a pair, as in say "hi
+	pair        bool // the last inner quote opens a pair, as in say "hi
 	closedTwice bool // it closed with two quotes
-	depth       int  // // brackets open inside the text
-	member      bool // // something that looks like the next member is inside the text, outside brackets
+	depth       int  // brackets open inside the text
+	member      bool // something that looks like the next member is inside the text, outside brackets
 }
 
 func (e *ending) find() error {
@@ -70,7 +70,7 @@ func (e *ending) tryQuote(j, n int) (done bool, err error) {
 	}
 	if e.inner == 0 && r.top() == '{' && !e.key && r.quotedKeyAt(j) {
 		if comma := r.commaBefore(j, e.start); comma >= 0 {
-			r.note(fixMissingQuote) // // {"a": "text, "b": 1}
+			r.note(fixMissingQuote) // {"a": "text, "b": 1}
 			e.end, e.next = comma, comma
 			return true, nil
 		}
@@ -116,7 +116,7 @@ func (e *ending) accepts(i int) bool {
 		return r.at(j) == ':' || e.inner == 0 && j > i && r.valueAt(j)
 	}
 	if e.pair || e.inner > 0 && e.depth > 0 {
-		return false // // it closes a pair inside the text, or is inside brackets of JSON or code within the string
+		return false // it closes a pair inside the text, or is inside brackets of JSON or code within the string
 	}
 	if j >= len(r.s) {
 		return true
@@ -162,7 +162,7 @@ func (e *ending) commaAccepts(j int) bool {
 func (e *ending) unended(firstQuote int) error {
 	if e.inner == 1 && !e.key && e.r.top() == '{' && strayEnd.MatchString(e.r.s[firstQuote+1:]) {
 		e.end, e.next, e.inner = firstQuote, firstQuote+1, 0
-		return nil // // {"a": "text" word}: drop the stray word
+		return nil // {"a": "text" word}: drop the stray word
 	}
 	if last := lastByte(e.r.s); e.inner > 0 && (last == "}" || last == "]") {
 		return e.fail(e.start, "quotes inside a string are not escaped, and it is not clear where it ends")

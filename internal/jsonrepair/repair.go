@@ -26,7 +26,7 @@ type Risk uint8
 const (
 	None   Risk = iota // nothing was changed
 	Low                // spelling only: no other reading exists
-	Medium             // // structure: other readings are contradicted by the text
+	Medium             // structure: other readings are contradicted by the text
 	High               // a judgement: the result is likely, and the model should see what was assumed
 )
 
@@ -36,7 +36,7 @@ func (r Risk) String() string { return [...]string{"none", "low", "medium", "hig
 // Result is repaired JSON.
 type Result struct {
 	JSON  []byte   // valid JSON; the input itself when it was valid
-	Notes []string // // what was repaired, in words, each kind once
+	Notes []string // what was repaired, in words, each kind once
 	Risk  Risk     // the highest of all repairs
 }
 
@@ -184,7 +184,7 @@ type repairer struct {
 	i      int
 	out    []byte
 	stack  []byte // the open brackets: '{', '[' or '('
-	fixes  uint64 // // one bit per fix
+	fixes  uint64 // one bit per fix
 	fenced bool   // inside a Markdown fence
 }
 

@@ -22,11 +22,11 @@ type Parser struct {
 	state state
 
 	num      numState
-	literal  string // // the remaining bytes of true, false or null
-	hex      rune   // // of \uXXXX, and the number of digits still to come
+	literal  string // the remaining bytes of true, false or null
+	hex      rune   // of \uXXXX, and the number of digits still to come
 	digits   int
 	high     rune    // a high surrogate that waits for its partner, or 0
-	pending  [4]byte // // the start of a character that is split between two pieces
+	pending  [4]byte // the start of a character that is split between two pieces
 	npending int
 
 	offset int
@@ -246,7 +246,7 @@ func (p *Parser) attach(n *Node) {
 	top := p.stack[len(p.stack)-1]
 	if top.Kind == Object {
 		top.Members = append(top.Members, Member{Key: p.key.String(), Value: n})
-		p.key = strings.Builder{} // // the key shares the old builder's memory
+		p.key = strings.Builder{} // the key shares the old builder's memory
 		return
 	}
 	top.Items = append(top.Items, n)

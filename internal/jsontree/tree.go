@@ -49,7 +49,7 @@ func (k Kind) String() string {
 type Value struct {
 	Kind    Kind
 	Items   []*Value // of an array
-	Members []Member // // of an object, in source order; repeated keys are kept, and the last one counts
+	Members []Member // of an object, in source order; repeated keys are kept, and the last one counts
 	raw     string   // JSON text of a scalar
 }
 

@@ -122,8 +122,8 @@ func TestKillFindsTheWholeTree(t *testing.T) {
 	}{
 		{"sleep N & sleep N; true", 2},
 		{"setsid sleep N & sleep N; true", 2},
-		{"(setsid sh -c 'setsid sleep N & sleep N' &); sleep N; true", 3}, // // orphaned, still has the marker
-		{"setsid env -i sleep N & sleep N; true", 2},                      // // lost the marker, still has its parent
+		{"(setsid sh -c 'setsid sleep N & sleep N' &); sleep N; true", 3}, // orphaned, still has the marker
+		{"setsid env -i sleep N & sleep N; true", 2},                      // lost the marker, still has its parent
 	} {
 		arg := strconv.Itoa(70000 + os.Getpid()*10 + i)
 		other, _ := start(t, "PROC_TEST=other"+arg+";", "exec sleep 1"+arg)

@@ -13,12 +13,12 @@ import (
 // Stat holds what /proc/PID/stat reports about a process (see proc(5)).
 type Stat struct {
 	PID     int
-	Comm    string // // may contain any byte
+	Comm    string // may contain any byte
 	State   byte   // R, S, D, Z, T, ...
 	PPID    int
 	PGID    int
 	Session int
-	Start   uint64 // // in clock ticks since boot; together with PID it identifies a process uniquely
+	Start   uint64 // in clock ticks since boot; together with PID it identifies a process uniquely
 }
 
 // ParseStat reads the contents of /proc/PID/stat.
@@ -140,7 +140,7 @@ func readAtOnce(name string) ([]byte, error) {
 const (
 	execTime   = 5 * time.Second
 	eitherTime = 200 * time.Millisecond
-	againTime  = 2 * time.Millisecond // // enough for one more look
+	againTime  = 2 * time.Millisecond // enough for one more look
 )
 
 // unsettled returns for how long a process without an environment may still be in the middle of
@@ -168,7 +168,7 @@ func unsettled(pid int) time.Duration {
 		// Laid out since, or unmapped by the process itself, as processes that hold a namespace do.
 		return againTime
 	case sleeps && end != "0":
-		return 0 // // started without an environment
+		return 0 // started without an environment
 	case sleeps || end != "0":
 		return eitherTime
 	}

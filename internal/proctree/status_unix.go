@@ -38,7 +38,7 @@ func MaxRSS(ps *os.ProcessState) int64 {
 // RSSBytes converts the resident set of a rusage to bytes.
 func RSSBytes(ru *syscall.Rusage) int64 {
 	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" {
-		return int64(ru.Maxrss) // // already in bytes there
+		return int64(ru.Maxrss) // already in bytes there
 	}
 	return int64(ru.Maxrss) << 10
 }

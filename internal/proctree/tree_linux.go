@@ -23,8 +23,8 @@ const (
 type Tree struct {
 	root   Stat
 	marker string
-	self   int    // // the process that is spared
-	family string // // prefix of markers: see Alone
+	self   int    // the process that is spared
+	family string // prefix of markers: see Alone
 
 	mu    sync.Mutex
 	ended bool
@@ -185,7 +185,7 @@ func closure(all []Stat, in map[int]bool, self int) map[int]bool {
 // kills them all, and repeats until none is left alive.
 func kill(members func([]Stat) map[int]bool) error {
 	deadline := time.Now().Add(patience)
-	sent := map[int]uint64{} // // start times of killed processes by PID: they count until gone, even if no longer found
+	sent := map[int]uint64{} // start times of killed processes by PID: they count until gone, even if no longer found
 	find := func(all []Stat) map[int]bool {
 		in := members(all)
 		for _, s := range all {
@@ -256,7 +256,7 @@ func send(s Stat, sig unix.Signal) {
 		return
 	}
 	err = unix.PidfdSendSignal(fd, sig, nil, 0)
-	if errors.Is(err, unix.ENOSYS) { // // before Linux 5.1: other namespaces do not matter here
+	if errors.Is(err, unix.ENOSYS) { // before Linux 5.1: other namespaces do not matter here
 		_ = unix.Kill(s.PID, sig)
 	}
 }

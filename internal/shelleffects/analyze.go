@@ -14,31 +14,31 @@ import (
 // Limits that keep an analysis short for any input. A command beyond them is unknown.
 const (
 	maxLength  = 64 << 10 // bytes of command line
-	maxOpeners = 400      // // brackets and backquotes, which limits nesting
-	maxSteps   = 4000     // // simple commands visited, with loops unrolled
-	maxWords   = 256      // // words that a brace expansion may produce
+	maxOpeners = 400      // brackets and backquotes, which limits nesting
+	maxSteps   = 4000     // simple commands visited, with loops unrolled
+	maxWords   = 256      // words that a brace expansion may produce
 )
 
 // Options describe where a command would run.
 type Options struct {
-	Root string // // absolute path of the workspace; if empty, no absolute path counts as inside
+	Root string // absolute path of the workspace; if empty, no absolute path counts as inside
 	Dir  string // working directory, relative to the workspace or absolute; empty is the workspace itself
 }
 
 // Command is one simple command found in a command line.
 type Command struct {
-	Name  string   // // the program as it would be looked up; empty if known only at run time
+	Name  string   // the program as it would be looked up; empty if known only at run time
 	Args  []string // the words after it; a part known only at run time is shown as "…", a wildcard as "*"
-	Flags Flags    // // flags that this command adds to the total
-	Known bool     // // the program is in the table, with these options
+	Flags Flags    // flags that this command adds to the total
+	Known bool     // the program is in the table, with these options
 }
 
 // Analysis is the result of [Analyze].
 type Analysis struct {
 	Effects
 	Commands []Command
-	Tree     string // // the parsed command, indented, one part per line
-	Err      error  // // why the text cannot be parsed as a command, or nil
+	Tree     string // the parsed command, indented, one part per line
+	Err      error  // why the text cannot be parsed as a command, or nil
 }
 
 // ReadOnly reports whether a command may run without asking: see [Effects.ReadOnly].

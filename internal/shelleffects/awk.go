@@ -34,7 +34,7 @@ func awk(c *call) outcome {
 		c.w.fx.unknown("awk gets words that only running it shows")
 	}
 	for _, f := range p.operands[1:] {
-		if !awkNames.MatchString(f) { // // a file, not an assignment
+		if !awkNames.MatchString(f) { // a file, not an assignment
 			c.w.readFile(f, c.st)
 		} else {
 			c.w.readName(f[strings.IndexByte(f, '=')+1:], c.st)

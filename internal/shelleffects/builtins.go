@@ -261,7 +261,7 @@ func test(c *call) outcome {
 		case strings.ContainsRune(a, markSplit), open && !static(a), a == "-v", a == "-R", strings.Contains(a, "$("), strings.Contains(a, "`"):
 			w.fx.unknown("test may evaluate " + show(a))
 		case i > 0 && strings.Contains(fileTests, " "+args[i-1]+" "):
-			if !strings.ContainsRune(a, markAny) { // // a test for a file of unknown name reveals nothing
+			if !strings.ContainsRune(a, markAny) { // a test for a file of unknown name reveals nothing
 				w.readName(a, c.st)
 			} else {
 				w.fx.unknown("tests a path that only running it shows")

@@ -15,7 +15,7 @@ type call struct {
 	st       *state
 	name     string
 	args     []string
-	external bool // // run by another program, so shell builtins do not affect this shell
+	external bool // run by another program, so shell builtins do not affect this shell
 }
 
 // call analyses a simple command: assignments, then the program.
@@ -74,7 +74,7 @@ func (w *walker) run(c *call) outcome {
 
 func (c *call) follow() outcome {
 	w := c.w
-	for _, a := range c.args { // // a wildcard lists its directory, whatever the program does with the names
+	for _, a := range c.args { // a wildcard lists its directory, whatever the program does with the names
 		if strings.ContainsRune(a, markGlob) && !strings.ContainsAny(a, string([]rune{markAny, markSplit})) {
 			w.readName(a, c.st)
 		}
@@ -167,7 +167,7 @@ func (w *walker) assign(a *syntax.Assign, st *state) {
 		w.fx.unknown("sets the variable " + a.Name.Value + ", which may change what programs do")
 	case a.Append || strings.ContainsRune(value, markSplit):
 		value = string(markAny)
-	case strings.ContainsRune(value, markGlob): // // expanded only where the variable is used without quotes
+	case strings.ContainsRune(value, markGlob): // expanded only where the variable is used without quotes
 		value = string(markAny)
 	}
 	st.set(a.Name.Value, value)
@@ -223,7 +223,7 @@ func (w *walker) redirect(r *syntax.Redirect, st *state) {
 		if !fileDescriptor.MatchString(word) {
 			w.write(word, st, "writes", 0)
 		}
-	case syntax.Hdoc, syntax.DashHdoc: // // an empty here-document
+	case syntax.Hdoc, syntax.DashHdoc: // an empty here-document
 	default:
 		w.write(word, st, "writes", 0)
 	}
@@ -254,7 +254,7 @@ func (w *walker) testExpr(x syntax.TestExpr, st *state) {
 func (w *walker) binaryTest(x *syntax.BinaryTest, st *state) {
 	switch x.Op {
 	case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
-		for _, side := range []syntax.TestExpr{x.X, x.Y} { // // both sides are evaluated as arithmetic
+		for _, side := range []syntax.TestExpr{x.X, x.Y} { // both sides are evaluated as arithmetic
 			if word, ok := side.(*syntax.Word); !ok || !number.MatchString(word.Lit()) {
 				w.fx.unknown("computes with variables, which may run commands")
 			}

@@ -137,7 +137,7 @@ func (w *walker) write(word string, st *state, verb string, f Flags) {
 	before := w.fx.Known
 	paths := w.resolve(word, st)
 	if len(paths) == 0 && before {
-		paths = []string{"."} // // some path; the result is already unknown, so this need not be complete
+		paths = []string{"."} // some path; the result is already unknown, so this need not be complete
 	}
 	w.fx.Writes = append(w.fx.Writes, paths...)
 }

@@ -10,7 +10,7 @@ var sedRow = newRow("sed", strings.Fields(`-nErsuz -e=text --quiet --silent --re
 
 // sed analyses a sed command whose scripts only print, delete and substitute.
 func sed(c *call) outcome {
-	if strings.Contains(strings.Join(c.args, " "), "-i") { // // only for the explanation: the row has no such option anyway
+	if strings.Contains(strings.Join(c.args, " "), "-i") { // only for the explanation: the row has no such option anyway
 		for _, a := range c.args {
 			if strings.HasPrefix(a, "-i") || strings.HasPrefix(a, "--in-place") {
 				c.w.fx.unknown("sed edits files in place")

@@ -11,13 +11,13 @@ import (
 type kind uint8
 
 const (
-	text     kind = iota // // plain text: no effect of its own
+	text     kind = iota // plain text: no effect of its own
 	file                 // a file whose content is read
 	name                 // a path that is listed or examined
-	pathGlob             // // a pattern for files to read, matched by the program itself
+	pathGlob             // a pattern for files to read, matched by the program itself
 	rev                  // git: a revision, a path, or revision:path
 	format               // git: a format, which must not ask for signatures (they run gpg)
-	writes               // // a path that is created or changed
+	writes               // a path that is created or changed
 	deletes              // a path that is removed
 	nothing
 )
@@ -29,24 +29,24 @@ type row struct {
 	program  string
 	options  map[string]option // by name with its dashes
 	operands []kind            // the last one stands for all that follow
-	last     kind              // // kind of the last operand, if it differs (cp); else nothing
-	max      int               // // maximum number of operands; -1 for any number
+	last     kind              // kind of the last operand, if it differs (cp); else nothing
+	max      int               // maximum number of operands; -1 for any number
 	here     bool              // without operands it reads the working directory
 	repo     bool              // it reads the repository
-	harmless bool              // // no option of the program, in the table or not, does more than read
+	harmless bool              // no option of the program, in the table or not, does more than read
 	first    bool              // options end at the first operand
-	goStyle  bool              // // options may also be words after a single dash
-	plain    bool              // // a short option is a separate word, and so is its value
-	apart    bool              // // the value of a short option is a separate word
-	any      bool              // // takes every word as plain text
-	instead  []string          // // options that replace the first operand
-	needs    []string          // // operands are allowed only with one of these options
-	asks     bool              // // it requires an option: without one it does something else
+	goStyle  bool              // options may also be words after a single dash
+	plain    bool              // a short option is a separate word, and so is its value
+	apart    bool              // the value of a short option is a separate word
+	any      bool              // takes every word as plain text
+	instead  []string          // options that replace the first operand
+	needs    []string          // operands are allowed only with one of these options
+	asks     bool              // it requires an option: without one it does something else
 }
 
 type option struct {
-	takes  kind // // nothing means a flag
-	joined bool // // the value can only be in the same word, and is optional
+	takes  kind // nothing means a flag
+	joined bool // the value can only be in the same word, and is optional
 }
 
 // lookup finds the row of a program, and the words it applies to: "git remote get-url" has its own
@@ -323,7 +323,7 @@ func (c *call) nextValue(r *row, key string, o option, rest []string, p *parsed)
 	}
 	v := rest[0]
 	if len(v) > 1 && v[0] == '-' && !digits.MatchString(v) {
-		return 0, false // // implementations disagree on whether a value follows, so it might be an option
+		return 0, false // implementations disagree on whether a value follows, so it might be an option
 	}
 	if strings.ContainsRune(v, markSplit) || startsOpen(v) && strings.ContainsRune(v, markGlob) && !r.harmless {
 		return 0, false

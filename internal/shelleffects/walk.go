@@ -14,14 +14,14 @@ type walker struct {
 	src      string
 	fx       Effects
 	commands []Command
-	steps    int // // remaining budget
+	steps    int // remaining budget
 }
 
 // state is the shell's state at one point of the script.
 type state struct {
-	dirs []string          // // directories it may be in, relative to the workspace; none if this point is not reached
-	vars map[string]string // // variables the script set, with their values; [markSplit] for one that may hold anything
-	cond int               // // depth of branches and loops, in which an assignment may not happen
+	dirs []string          // directories it may be in, relative to the workspace; none if this point is not reached
+	vars map[string]string // variables the script set, with their values; [markSplit] for one that may hold anything
+	cond int               // depth of branches and loops, in which an assignment may not happen
 }
 
 func (st *state) clone() *state {
@@ -93,7 +93,7 @@ func (w *walker) stmt(s *syntax.Stmt, st *state) outcome {
 	}
 	out := w.command(s.Cmd, st)
 	if len(s.Redirs) > 0 && len(out.ok)+len(out.fail) == 0 {
-		out = stay(st) // // exit does not happen if its redirection fails
+		out = stay(st) // exit does not happen if its redirection fails
 	}
 	if s.Negated {
 		out.ok, out.fail = out.fail, out.ok
@@ -109,7 +109,7 @@ func redirectsAll(s *syntax.Stmt) bool {
 // changes to the shell may or may not last.
 func (w *walker) perhapsBehind(s *syntax.Stmt, st *state) outcome {
 	for _, r := range s.Redirs {
-		if !r.Pos().After(s.Cmd.Pos()) || s.Cmd.End().After(r.Pos()) { // // sh would read what follows as a separate command
+		if !r.Pos().After(s.Cmd.Pos()) || s.Cmd.End().After(r.Pos()) { // sh would read what follows as a separate command
 			w.fx.unknown("redirects with &> before its last word, which sh reads as two commands")
 		}
 	}
@@ -248,7 +248,7 @@ func assigned(stmts []*syntax.Stmt) []string {
 				}
 			case *syntax.WordIter:
 				names = append(names, n.Name.Value)
-			case *syntax.CallExpr: // // read and similar commands take names as words
+			case *syntax.CallExpr: // read and similar commands take names as words
 				for _, a := range n.Args {
 					if l := a.Lit(); syntax.ValidName(l) {
 						names = append(names, l)

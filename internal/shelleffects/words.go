@@ -12,7 +12,7 @@ import (
 // A word's value is kept as text. These private runes, which the input may not contain, stand for
 // parts that are known only at run time.
 const (
-	markGlob  = '\uE000' // // text without a slash: the match of a wildcard, or a number
+	markGlob  = '\uE000' // text without a slash: the match of a wildcard, or a number
 	markAny   = '\uE001' // any text, still one word
 	markSplit = '\uE002' // any text, any number of words
 	markHome  = '\uE003' // a home directory
@@ -37,7 +37,7 @@ func startsOpen(word string) bool {
 func (w *walker) expand(words []*syntax.Word, st *state) []string {
 	var out []string
 	for _, x := range words {
-		x = &syntax.Word{Parts: slices.Clone(x.Parts)} // // SplitBraces modifies its argument, and loop bodies are evaluated again
+		x = &syntax.Word{Parts: slices.Clone(x.Parts)} // SplitBraces modifies its argument, and loop bodies are evaluated again
 		if !syntax.SplitBraces(x) {
 			out = append(out, w.eval(x, st))
 			continue
@@ -328,7 +328,7 @@ func (w *walker) variable(name string, quoted bool, st *state) string {
 	value, set := st.vars[name]
 	switch {
 	case set:
-	case !syntax.ValidName(name): // // $?, $1, $@ and similar
+	case !syntax.ValidName(name): // $?, $1, $@ and similar
 		return string(open(quoted))
 	case name == "HOME" || name == "OLDPWD":
 		value = string(markHome)
@@ -351,7 +351,7 @@ func resplit(value string) string {
 	switch {
 	case value == "" || strings.ContainsAny(value, " \t\n*?[\\") || strings.ContainsRune(value, markAny):
 		return string(markSplit)
-	case strings.ContainsRune(value, markGlob): // // a file name may contain spaces
+	case strings.ContainsRune(value, markGlob): // a file name may contain spaces
 		if strings.Contains(value, "/") {
 			return string(markSplit)
 		}

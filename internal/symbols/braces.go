@@ -5,8 +5,8 @@ type place int
 
 const (
 	inFile  place = iota // the file, a namespace, extern "C"
-	inClass              // // members: in some languages methods have no keyword
-	inFace               // // members without bodies: interfaces, protocols, traits
+	inClass              // members: in some languages methods have no keyword
+	inFace               // members without bodies: interfaces, protocols, traits
 	inEnum
 	inValue // an object literal
 	inFunc  // a body, or any other block
@@ -15,9 +15,9 @@ const (
 // A block is an open pair of braces.
 type block struct {
 	place   place
-	def     int // // definition whose body it is, or -1
+	def     int // definition whose body it is, or -1
 	paren   int // brackets open around it
-	head    int // // start of the statement that contains it
+	head    int // start of the statement that contains it
 	pending int // the definition of that statement, or -1
 	goesOn  bool
 }
@@ -27,14 +27,14 @@ type block struct {
 // line.
 type bracesReader struct {
 	*reader
-	header  bool // // a C header: prototypes are of interest
+	header  bool // a C header: prototypes are of interest
 	blocks  []block
 	paren   int
 	head    int
-	pending int    // // definition that the current statement belongs to, or -1
-	skip    int    // // tokens before this index are inside something that is not read
-	old     bool   // // this head contained a semicolon: parameters in K&R style
-	adorned [2]int // // a statement's start, and the position up to which its decorations were read
+	pending int    // definition that the current statement belongs to, or -1
+	skip    int    // tokens before this index are inside something that is not read
+	old     bool   // this head contained a semicolon: parameters in K&R style
+	adorned [2]int // a statement's start, and the position up to which its decorations were read
 }
 
 func (b *bracesReader) read() {
@@ -68,7 +68,7 @@ func (b *bracesReader) read() {
 			}
 		case ':':
 			if b.paren == 0 && b.fam.style == styleC && i == b.head+1 && (b.top().place == inClass || b.top().place == inFunc) && b.pending < 0 {
-				b.head = i + 1 // // public: and other labels
+				b.head = i + 1 // public: and other labels
 			}
 		case tokDefine:
 			d := b.def(Macro, i, i, b.lineEnd(i))
@@ -178,7 +178,7 @@ func (b *bracesReader) open(i int) {
 	switch {
 	case b.paren > 0:
 		if at := b.top().place; b.fam.style == styleJS && (at == inFile || at == inValue) && (b.kind(i-1) == '(' || b.kind(i-1) == ',') {
-			in.place = inValue // // an object passed as an argument: its methods are of interest
+			in.place = inValue // an object passed as an argument: its methods are of interest
 		}
 	case (b.pending >= 0 || b.top().place == inClass || b.top().place == inFace) && b.isTypeText(i):
 		in.goesOn = true
@@ -234,7 +234,7 @@ func (b *bracesReader) close(i int) {
 	b.finish(was.def, int(b.toks[i].line))
 	b.paren, b.head, b.pending = was.paren, was.head, was.pending
 	if was.paren > 0 || was.goesOn {
-		return // // the surrounding statement continues
+		return // the surrounding statement continues
 	}
 	if b.fam.style == styleC && b.afterTypedef(i, was) {
 		return
@@ -280,7 +280,7 @@ func (b *bracesReader) endsBefore(i int) bool {
 			return false
 		}
 	}
-	return b.adornedTo() < i // // else only decorations have been read
+	return b.adornedTo() < i // else only decorations have been read
 }
 
 // adornedTo returns the end of this statement's decorations, without reading them again on each

@@ -45,7 +45,7 @@ func kindNumber(kind string) byte { return byte(max(slices.Index(kindNames, kind
 
 const (
 	flagExported  = 1 << 5
-	flagContainer = 1 << 6 // // the container is not the enclosing definition
+	flagContainer = 1 << 6 // the container is not the enclosing definition
 )
 
 // posting is one occurrence of a name.
@@ -189,7 +189,7 @@ func (e *encoder) writeDocs(sec *[numSections][]byte, files []Result) {
 		docs = u32(u32(docs, len(defs)), first)
 		first += len(f.Defs)
 		start := 0
-		var parents []int // // last definition at each depth
+		var parents []int // last definition at each depth
 		for i, d := range f.Defs {
 			d.Depth = min(max(d.Depth, 0), len(parents))
 			parents = append(parents[:d.Depth], i)
@@ -262,9 +262,9 @@ func pack(to, plain []byte) []byte {
 	var b bytes.Buffer
 	w, err := flate.NewWriter(&b, flate.DefaultCompression)
 	if err != nil {
-		panic(err) // // the level is one of the package's constants
+		panic(err) // the level is one of the package's constants
 	}
-	_, _ = w.Write(plain) // // a Buffer accepts every write
+	_, _ = w.Write(plain) // a Buffer accepts every write
 	_ = w.Close()
 	return append(to, b.Bytes()...)
 }

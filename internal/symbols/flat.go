@@ -27,7 +27,7 @@ func (r *reader) shellFunction(i int) {
 	if r.kind(name) != tokIdent {
 		return
 	}
-	from, to := name, name+1 // // names may contain dashes: a-b
+	from, to := name, name+1 // names may contain dashes: a-b
 	for (r.kind(to) == '-' || r.kind(to) == tokOp || r.kind(to) == ':' || r.kind(to) == '.') && r.kind(to+1) == tokIdent && r.toks[to-1].to == r.toks[to].from && r.toks[to].to == r.toks[to+1].from {
 		to += 2
 	}
@@ -109,7 +109,7 @@ func (r *reader) sqlCreate(i int) {
 // of its level.
 func markdownHeadings(src []byte) []Def {
 	var out []Def
-	var open []int // // indexes into out, by nesting
+	var open []int // indexes into out, by nesting
 	var levels []int
 	fence := ""
 	n := 0

@@ -187,7 +187,7 @@ func (b *bracesReader) tagged(from, to int) (name int, kind string, ok bool) {
 				name, i = -1, b.matching(i)
 				continue
 			}
-			return -1, "", false // // a function that returns that type
+			return -1, "", false // a function that returns that type
 		case ':', '<':
 			return name, kind, true
 		case '*', '&', '=':

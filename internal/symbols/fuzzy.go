@@ -44,7 +44,7 @@ type query struct {
 	text, fold string
 	bytes      []byte // of fold
 	buf        []byte
-	rows       [3][256]uint8 // // for the edit distance
+	rows       [3][256]uint8 // for the edit distance
 }
 
 // score rates how well a name matches, 0 for not at all.
@@ -53,7 +53,7 @@ func (q *query) score(name []byte) float64 {
 		return 1
 	}
 	folded := q.lower(name)
-	if !subsequence(folded, q.fold) { // // then it is no substring, prefix or sequence of parts either
+	if !subsequence(folded, q.fold) { // then it is no substring, prefix or sequence of parts either
 		return q.slips(folded)
 	}
 	share := float64(len(q.fold)) / float64(max(len(folded), 1))
@@ -139,7 +139,7 @@ func humpsFrom(parts []string, q string, budget int) bool {
 			continue
 		}
 		if s.part > 0 {
-			open = append(open, state{s.part + 1, s.at}) // // skip a part
+			open = append(open, state{s.part + 1, s.at}) // skip a part
 		}
 		p := parts[s.part]
 		for n := 0; n < len(p) && s.at+n < len(q) && p[n] == q[s.at+n]; n++ {

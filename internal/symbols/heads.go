@@ -147,7 +147,7 @@ func (b *bracesReader) word(w word, i, j int, place place) {
 	name, kind, container := j+1, w.kind, ""
 	switch w.name {
 	case nameTagged, nameTypedef:
-		return // // decided at the end of the statement
+		return // decided at the end of the statement
 	case nameMacro:
 		if b.kind(name) != '!' {
 			return
@@ -167,7 +167,7 @@ func (b *bracesReader) word(w word, i, j int, place place) {
 			name += 2
 		}
 		if b.kind(name) == '{' && b.fam.name == "kotlin" {
-			name = j // // an unnamed companion object
+			name = j // an unnamed companion object
 		}
 		if b.kind(name) == tokString && b.fam.style == styleJS {
 			break

@@ -8,7 +8,7 @@ import (
 // format is a tensor type.
 type format struct {
 	name   string
-	number uint32 // // the type's number in the file format
+	number uint32 // the type's number in the file format
 	encode func([]float32) []byte
 }
 
@@ -59,7 +59,7 @@ func half(v float64) uint16 {
 	}
 	steps := math.RoundToEven(math.Ldexp(v, 10-exp)) // of 2^(exp-10)
 	if exp == -14 {
-		return sign | uint16(steps) // // the first 1024 values are subnormal; the others follow without a gap
+		return sign | uint16(steps) // the first 1024 values are subnormal; the others follow without a gap
 	}
 	return sign | uint16(int(steps)+(exp+14)<<10)
 }
@@ -150,7 +150,7 @@ func encodeQ6K(x []float64) []byte {
 	}
 	for i, v := range x {
 		q := level(v, unhalf(d)*float64(int8(parts[i/16])), -32, 31) + 32
-		half, quarter, k := i/128, i/32%4, i%32 // // each half of 128 values has four runs of 32
+		half, quarter, k := i/128, i/32%4, i%32 // each half of 128 values has four runs of 32
 		low[half*64+quarter%2*32+k] |= byte(q & 15 << (quarter / 2 * 4))
 		high[half*32+k] |= byte(q >> 4 << (quarter * 2))
 	}
@@ -161,7 +161,7 @@ func encodeQ6K(x []float64) []byte {
 func encodeQ4K(x []float64) []byte {
 	head, levels := affine(x, 15)
 	out := head
-	for i := 0; i < 256; i += 64 { // // two parts share the same bytes
+	for i := 0; i < 256; i += 64 { // two parts share the same bytes
 		for k := range 32 {
 			out = append(out, byte(levels[i+k]|levels[i+32+k]<<4))
 		}
@@ -203,7 +203,7 @@ func affine(x []float64, top int) (head []byte, levels []int) {
 		levels = append(levels, level(v+unhalf(dmin)*float64(m[i/32]), unhalf(d)*float64(s[i/32]), 0, top))
 	}
 	packed := make([]byte, 12)
-	for i := range 4 { // // the first four use 6 bits of a byte; the last four use 4 bits plus the bits those leave free
+	for i := range 4 { // the first four use 6 bits of a byte; the last four use 4 bits plus the bits those leave free
 		packed[i] = byte(s[i] | s[i+4]>>4<<6)
 		packed[i+4] = byte(m[i] | m[i+4]>>4<<6)
 		packed[i+8] = byte(s[i+4]&15 | m[i+4]&15<<4)
@@ -216,7 +216,7 @@ func affine(x []float64, top int) (head []byte, levels []int) {
 // bestAffine tries ranges around that of the values, and returns the scale and the negated minimum
 // with the least squared error.
 func bestAffine(x []float64, top int) (scale, least float64) {
-	low, high := 0.0, x[0] // // the minimum is never positive
+	low, high := 0.0, x[0] // the minimum is never positive
 	for _, v := range x {
 		low, high = min(low, v), max(high, v)
 	}

@@ -84,7 +84,7 @@ func letters() (of [256]string, order []string) {
 // bpe is a vocabulary of merges over bytes (byte pair encoding).
 type bpe struct {
 	cutter string
-	whole  bool // // a piece that is in the vocabulary becomes that token, whatever the merges say
+	whole  bool // a piece that is in the vocabulary becomes that token, whatever the merges say
 	tokens []string
 	merges []string
 }

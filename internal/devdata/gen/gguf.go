@@ -32,7 +32,7 @@ func put(b *bytes.Buffer, values ...any) {
 			continue
 		}
 		if err := binary.Write(b, binary.LittleEndian, v); err != nil {
-			panic(err) // // a value of a type without a fixed size
+			panic(err) // a value of a type without a fixed size
 		}
 	}
 }

@@ -82,7 +82,7 @@ func logs() map[string][]byte {
 	return map[string][]byte{"compaction-dev/logs/logs.jsonl": []byte(out.String())}
 }
 
-const large = 41_000 // // bytes: a little above the size at which a log counts as large
+const large = 41_000 // bytes: a little above the size at which a log counts as large
 
 func goLog() *log {
 	l := newLog("go test -v", 1)

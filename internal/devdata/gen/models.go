@@ -29,8 +29,8 @@ func models() map[string][]byte {
 type network struct {
 	arch            string
 	layers, embd    int
-	heads, kv, dim  int // // number of heads, number of key-value heads, and the width of a head
-	experts, hidden int // // experts is 0 for a dense network; hidden is the width of a feed-forward layer or of an expert
+	heads, kv, dim  int // number of heads, number of key-value heads, and the width of a head
+	experts, hidden int // experts is 0 for a dense network; hidden is the width of a feed-forward layer or of an expert
 	of              func(tensor string) format
 	f               *file
 	random          *rand.Rand

@@ -46,7 +46,7 @@ func vocabularies() map[string][]byte {
 // score are merged first.
 type chars struct{ tokens []string }
 
-const firstChar = 3 + 256 // // after <unk>, <s>, </s> and the bytes
+const firstChar = 3 + 256 // after <unk>, <s>, </s> and the bytes
 
 func learnChars(merges int) *chars {
 	v := &chars{tokens: []string{"<unk>", "<s>", "</s>"}}
