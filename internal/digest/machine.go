@@ -96,7 +96,7 @@ func build(words map[cue][]string) *machine {
 	return m
 }
 
-// link gives every state a successor for every class, breadth first.
+// link sets a successor of every state for every class, breadth first.
 func link(nodes []trie, width int) []trie {
 	queue := []int{}
 	for k := range width {

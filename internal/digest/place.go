@@ -9,8 +9,8 @@ type place struct {
 	from, to int    // byte range in the line: path, mark and number
 }
 
-// extensions are those of source files. A place must end in one, so that host:8080 and 12:30 do not
-// count.
+// extensions lists the file extensions of source files. A place must end in one, so that host:8080
+// and 12:30 do not count.
 var extensions = set("go py pyx pyi rs java kt kts scala groovy gradle clj js jsx mjs cjs ts tsx mts cts vue svelte c cc cpp cxx h hh hpp hxx m mm " +
 	"inl ipp cu rb erb rake cs fs vb php swift ex exs erl hs lhs ml mli lua pl pm t r jl nim zig d dart v sv vhd sql sh bash ps1 tf hcl " +
 	"yml yaml json toml xml html css scss sass less md rst tex txt cfg ini cmake mk bzl star proto graphql elm cr s S asm f f90 cbl sol vy adoc")

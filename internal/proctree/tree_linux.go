@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A kill gives up on survivors after patience. On a busy host, where one scan may take seconds, it
-// makes at least this many rounds first.
+// A kill stops waiting for survivors after patience. On a busy host, where one scan may take
+// seconds, it makes at least this many rounds first.
 const (
 	patience  = 5 * time.Second
 	minRounds = 10
