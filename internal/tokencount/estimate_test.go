@@ -52,7 +52,7 @@ func TestAgainstVocabularies(t *testing.T) {
 		path := devdata.Path(t, "moe-dev/vocab/ggml-vocab-"+model+".gguf")
 		least, most := -bound, bound
 		if devdata.Sampled(t, path) {
-			least, most = -0.7, 0 // some vocabularies of a few hundred tokens make up to three times as many tokens of a text
+			least, most = -0.7, 0 // a vocabulary of a few hundred tokens needs up to three times as many tokens for a text
 		}
 		f, err := gguf.Open(path)
 		if err != nil {

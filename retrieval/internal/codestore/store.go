@@ -208,9 +208,9 @@ func (s *Store) begin(ctx context.Context) (st *state, end func(), err error) {
 	}, nil
 }
 
-// base returns the state that a writer starts from. It is empty when the manifest on disk is not
-// that of the current state, since whoever did that may have removed segments too; those still
-// there are found again. s.mu is held.
+// base returns the state that a writer starts from. It is empty if the manifest on disk is not that
+// of the current state: whoever replaced the manifest may have removed segments too, and those
+// still there are found again. s.mu is held.
 func (s *Store) base() *state {
 	if s.diverged || s.memory != "" {
 		return s.state
@@ -237,7 +237,7 @@ func (s *Store) base() *state {
 	return &state{generation: s.state.generation, segments: whole}
 }
 
-// degrade makes the store go on in memory.
+// degrade switches the store to memory only.
 func (s *Store) degrade(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
