@@ -27,7 +27,7 @@ type Params struct {
 	RankDecay float32
 	// Deleted keeps files that are deleted at the head.
 	Deleted bool
-	// Weights are those of the words, in their order; default 1.
+	// Weights holds the weight of each word, in the order of the words; default 1.
 	Weights []float32
 }
 

@@ -228,7 +228,7 @@ func (a info) then(b info) info {
 	return out
 }
 
-// joint returns the texts that end (or start) a match, as far as they are known.
+// joint returns the known texts that end (or start) a match.
 func (a info) joint(atEnd bool) []string {
 	switch {
 	case a.finite:

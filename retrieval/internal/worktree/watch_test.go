@@ -93,7 +93,7 @@ func TestWatch(t *testing.T) {
 	until(t, w, made...)
 	put(t, root, map[string]string{"new7/deep/er/f.go": "2", "new7/deep/g.go": "1"})
 	until(t, w, "new7/deep/er/f.go", "new7/deep/g.go")
-	// The watch of a directory moves with it.
+	// A renamed directory is watched under its new name.
 	if err := os.Rename(filepath.Join(root, "new7"), filepath.Join(root, "moved")); err != nil {
 		t.Fatal(err)
 	}
