@@ -13,7 +13,7 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// bigTree is the tree of the benchmarks: LUTHIER_TREE, or Go's own source.
+// bigTree returns the tree of the benchmarks: LUTHIER_TREE, or Go's own source.
 func bigTree() string {
 	if dir := os.Getenv("LUTHIER_TREE"); dir != "" {
 		return dir
@@ -38,8 +38,8 @@ func linesOf(b *testing.B, dir string) (lines, size int64) {
 	return lines, size
 }
 
-// BenchmarkOpen makes the index of a large tree from nothing: CPU seconds and heap a
-// million lines, and its size beside the source.
+// BenchmarkOpen builds the index of a large tree from nothing. It reports CPU seconds and heap per
+// million lines, and the index size relative to the source.
 func BenchmarkOpen(b *testing.B) {
 	dir := bigTree()
 	lines, size := linesOf(b, dir)
@@ -75,7 +75,7 @@ var benchQueries = []string{
 		"It should tell the line like encoding/xml does.\n```go\ndec := json.NewDecoder(r)\ndec.DisallowUnknownFields()\nerr := dec.Decode(&v)\n```\nI expect a *json.SyntaxError with Offset set.",
 }
 
-// BenchmarkSearch asks questions of a large tree; p50 and p95 are of single searches.
+// BenchmarkSearch runs queries on a large tree; p50 and p95 are of single searches.
 func BenchmarkSearch(b *testing.B) {
 	x, err := retrieval.Open(b.Context(), bigTree(), retrieval.Config{CacheDir: b.TempDir(), NoHistory: true, WordsOnly: true})
 	if err != nil {
@@ -96,7 +96,7 @@ func BenchmarkSearch(b *testing.B) {
 	b.ReportMetric(float64(took[len(took)*95/100].Microseconds())/1000, "p95-ms")
 }
 
-// BenchmarkUpdate takes in one edited file of a large tree.
+// BenchmarkUpdate indexes one edited file of a large tree.
 func BenchmarkUpdate(b *testing.B) {
 	dir := b.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join(runtime.GOROOT(), "src", "net"))); err != nil {
@@ -123,8 +123,7 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// BenchmarkMap outlines a large tree: the first time, when it is found out who uses what,
-// and again.
+// BenchmarkMap outlines a large tree: the first time, which builds the graph of uses, and again.
 func BenchmarkMap(b *testing.B) {
 	cache := b.TempDir()
 	open := func() *retrieval.Index {

@@ -14,15 +14,15 @@ import (
 type Callee struct {
 	Name  string
 	Kind  string   // "call" or "type"
-	Path  string   // of the definition that uses it
-	Lines []int    // where it does
+	Path  string   // file of the definition that uses it
+	Lines []int    // lines of the uses
 	In    string   // that definition's full name
-	Defs  []Symbol // what the tree defines by that name; none for what comes from elsewhere
+	Defs  []Symbol // definitions of that name in the tree; none if it comes from elsewhere
 }
 
-// Callees finds what the definitions of a name (as for [Index.Definitions]) call and which
-// types they use, in the order of their lines. Their files are read as they are now; who
-// is meant goes by the name alone. [Index.References] is the other way round.
+// Callees finds what the definitions of a name (as for [Index.Definitions]) call and which types
+// they use, in the order of their lines. Their files are read in their current state, and uses are
+// matched to definitions by name alone. [Index.References] works in the other direction.
 func (x *Index) Callees(ctx context.Context, name string) ([]Callee, error) {
 	defs, err := x.Definitions(ctx, name)
 	if err != nil {
@@ -31,7 +31,7 @@ func (x *Index) Callees(ctx context.Context, name string) ([]Callee, error) {
 	var out []Callee
 	for i, d := range defs {
 		if i > 0 && defs[i-1].Path == d.Path {
-			continue // all of a file are found at once
+			continue // all definitions of a file are handled at once
 		}
 		out = append(out, x.calleesIn(defs, d.Path)...)
 	}
@@ -51,7 +51,7 @@ func (x *Index) Callees(ctx context.Context, name string) ([]Callee, error) {
 	return out, nil
 }
 
-// calleesIn reads one file and finds what those of the definitions use that lie in it.
+// calleesIn reads one file and finds what the definitions in that file use.
 func (x *Index) calleesIn(defs []Symbol, path string) (out []Callee) {
 	t := x.readText(codestore.Doc{File: worktree.File{Path: path}})
 	if t.err != nil {
@@ -71,7 +71,7 @@ func (x *Index) calleesIn(defs []Symbol, path string) (out []Callee) {
 	return out
 }
 
-// callees joins the uses of each name.
+// callees groups the uses by name.
 func callees(path string, d *symbols.Def, refs []symbols.Ref) (out []Callee) {
 	at := map[string]int{}
 	for _, r := range refs {

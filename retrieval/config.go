@@ -11,62 +11,63 @@ import (
 	"strings"
 )
 
-// Config says how a tree is indexed. The zero value is a good one.
+// Config says how a tree is indexed. The zero value is a sensible default.
 type Config struct {
-	// CacheDir is where indexes are kept; empty means a directory of the user's cache
-	// (os.UserCacheDir). Where it cannot be written, the index is kept in memory.
+	// CacheDir is the directory where indexes are kept; empty means a directory of the user's cache
+	// (os.UserCacheDir). If the directory is not writable, the index is kept in memory.
 	CacheDir string
-	// Base is another tree that this one is a copy of, such as the workspace that a
-	// sandbox was forked from. When it has an index, only what differs is indexed.
+	// Base is another tree that this one is a copy of, such as the workspace that a sandbox was
+	// forked from. If it has an index, only the differences are indexed.
 	Base string
 
-	// Background makes Open return at once. Until the index is ready, Search looks
-	// through the files as they are and says so by Hit.Why.
+	// Background makes Open return at once. Until the index is ready, Search reads the files
+	// directly and says so in Hit.Why.
 	Background bool
-	// Watch keeps the index up to date by itself, as far as the system allows.
+	// Watch keeps the index up to date automatically, if the system supports it.
 	Watch bool
 
-	// Ignore has more patterns in the language of .gitignore for what is not indexed.
+	// Ignore lists additional patterns, in the language of .gitignore, for files that are not
+	// indexed.
 	Ignore []string
-	// MaxFileSize in bytes: larger files are not indexed; 0 means 1 MiB.
+	// MaxFileSize is the size in bytes above which files are not indexed; 0 means 1 MiB.
 	MaxFileSize int64
-	// MaxFiles bounds the index; 0 means 200,000.
+	// MaxFiles limits the number of indexed files; 0 means 200,000.
 	MaxFiles int
 
-	// WordsOnly makes only the index that Search needs: Grep then reads all files, and
-	// what needs symbols answers with an error.
+	// WordsOnly builds only the index that Search needs: Grep then reads all files, and functions
+	// that need symbols return an error.
 	WordsOnly bool
-	// NoHistory leaves the git log alone.
+	// NoHistory ignores the git log.
 	NoHistory bool
-	// GitDir and Head are for trees that are no work tree of git: the repository to read
-	// and the commit whose ancestors count. Empty means what dir has.
+	// GitDir and Head are for trees that are not git work trees: the repository to read and the
+	// commit whose ancestors count. Empty means those of dir.
 	GitDir, Head string
 
-	// Parser finds definitions and references; nil means one in pure Go.
+	// Parser finds definitions and references; nil means the parser in pure Go.
 	Parser Parser
-	// Embedder adds its vectors to the ranking. They are made in the background after
-	// Open and kept; what has none yet is found by words.
+	// Embedder adds its vectors to the ranking. They are computed in the background after Open and
+	// kept; chunks without a vector yet are found only by words.
 	Embedder Embedder
 
-	// Logger is told when indexing in the background fails; nil means nobody, see also
+	// Logger receives failures of indexing in the background; nil means none are logged, see also
 	// [Index.Status].
 	Logger *slog.Logger
 
-	// Progress is told how far Open and the first map are, if they take long enough to
-	// notice. It is called from one goroutine at a time.
+	// Progress is called with the progress of Open and of the first map, if they take long enough
+	// to notice. It is called from one goroutine at a time.
 	Progress func(Progress)
 }
 
-// Progress tells how far indexing is.
+// Progress describes how far indexing has got.
 type Progress struct {
 	Stage      string // "scan", "index", "history", "symbols", "trigrams", "embed", "map"
-	Files      int    // or commits; done
-	TotalFiles int    // 0 while that is not known
+	Files      int    // files (or commits) done
+	TotalFiles int    // 0 while not known
 	Bytes      int64
 	TotalBytes int64
 }
 
-// home is the directory that holds all of a tree's indexes.
+// home returns the directory that holds all indexes of a tree.
 func (c *Config) home(dir string) (string, error) {
 	base := c.CacheDir
 	if base == "" {
@@ -82,15 +83,15 @@ func (c *Config) home(dir string) (string, error) {
 	}
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		real = dir // a base that is gone may have left its index
+		real = dir // a deleted base may have left its index
 	}
 	sum := sha256.Sum256([]byte(real))
 	return filepath.Join(base, filepath.Base(real)+"-"+hex.EncodeToString(sum[:8])), nil
 }
 
-// ignored are the patterns of what is not indexed: those given, and the directory of
-// indexes where that lies within the tree. An index that took its own files for changes
-// would never come to rest.
+// ignored returns the patterns of files that are not indexed: the configured ones, and the
+// directory of indexes if it lies inside the tree. Otherwise the index would take its own files for
+// changes and never settle.
 func (c *Config) ignored(dir, home string) []string {
 	out := slices.Clip(c.Ignore)
 	real, err := filepath.EvalSymlinks(dir)
@@ -102,7 +103,7 @@ func (c *Config) ignored(dir, home string) []string {
 		return out
 	}
 	for up, below := caches, ""; ; up, below = filepath.Dir(up), filepath.Join(filepath.Base(up), below) {
-		if p, err := filepath.EvalSymlinks(up); err == nil { // the rest is not made yet
+		if p, err := filepath.EvalSymlinks(up); err == nil { // the rest does not exist yet
 			caches = filepath.Join(p, below)
 			break
 		}
@@ -120,5 +121,5 @@ func (c *Config) ignored(dir, home string) []string {
 	return append(out, "/"+literal.Replace(filepath.ToSlash(rel))+"/")
 }
 
-// literal quotes what has a meaning in .gitignore.
+// literal escapes characters with a special meaning in .gitignore.
 var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, " ", `\ `)

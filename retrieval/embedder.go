@@ -2,35 +2,35 @@ package retrieval
 
 import "context"
 
-// Embedder turns texts into vectors whose directions lie close together where the texts mean
-// similar things. Package retrieval/embed has some. It is safe for concurrent use.
+// Embedder turns texts into vectors that point in similar directions if the texts have similar
+// meanings. Package retrieval/embed has implementations. It is safe for concurrent use.
 type Embedder interface {
-	// Embed returns a vector for each of texts, in their order. All vectors of an Embedder have the
-	// same number of components, none of them infinite or not a number, and are not all zeros.
-	// Lengths do not matter: vectors are compared by the cosine of the angle between them, so the
-	// Embedder need not normalise.
+	// Embed returns a vector for each of texts, in order. All vectors of an Embedder have the same
+	// number of components. No component is infinite or NaN, and a vector is not all zeros. Lengths
+	// do not matter: vectors are compared by the cosine of the angle between them, so the Embedder
+	// need not normalise.
 	//
-	// Either all vectors are returned or an error is. When ctx ends, so does the call.
+	// If an error is returned, no vectors are. If ctx ends, the call ends.
 	Embed(ctx context.Context, texts []string, kind EmbedKind) ([][]float32, error)
 
-	// Name says what decides the vectors of documents: the model, its version, the dimensions asked
-	// for, what is put before each text. Vectors are kept under that name and used again only with
-	// it.
+	// Name identifies everything that determines the vectors of documents: the model, its version,
+	// the requested dimensions, and the prefix of each text. Vectors are stored under that name and
+	// reused only with it.
 	Name() string
 
-	// Dim is the number of components of a vector, or 0 if that is known only once a text was
+	// Dim returns the number of components of a vector, or 0 if it is not known before a text was
 	// embedded.
 	Dim() int
 }
 
-// EmbedKind says what a text is. Models that were trained to answer questions embed the two kinds
+// EmbedKind is the role of a text. Models that were trained to answer questions embed the two kinds
 // differently.
 type EmbedKind int
 
-// The kinds.
+// The roles of texts.
 const (
-	EmbedDocument EmbedKind = iota // a piece of what is searched
-	EmbedQuery                     // what is searched for
+	EmbedDocument EmbedKind = iota // a part of the searched documents
+	EmbedQuery                     // a query
 )
 
 // String returns the kind's name.

@@ -20,18 +20,18 @@ import (
 type embedding struct {
 	x     *Index
 	e     Embedder
-	layer *layer // which chunks there are, by the keys of their texts
+	layer *layer // lists the chunks by the keys of their texts
 	store *vectors.Store
 	wake  chan struct{}
 	now   atomic.Pointer[chunkSet]
 
 	mu       sync.Mutex
-	fillErr  error // of the last filling
-	queryErr error // of the last query
+	fillErr  error // from the last fill
+	queryErr error // from the last query
 	done     vectors.Progress
 }
 
-// chunkSet is the chunks of one moment; set numbers them as places does.
+// chunkSet holds the chunks of one moment; set numbers them in the order of places.
 type chunkSet struct {
 	set    *vectors.Set
 	places []Range
@@ -51,7 +51,7 @@ func openEmbedding(ctx context.Context, x *Index, base string, opts codestore.Op
 	return &embedding{x: x, e: x.cfg.Embedder, layer: l, store: store, wake: make(chan struct{}, 1)}, nil
 }
 
-// kick has the vectors brought up to the tree soon.
+// kick schedules a fill, which brings the vectors up to date with the tree.
 func (m *embedding) kick() {
 	select {
 	case m.wake <- struct{}{}:
@@ -59,7 +59,7 @@ func (m *embedding) kick() {
 	}
 }
 
-// fill makes missing vectors until ctx ends. What fails is tried again after the next change.
+// fill computes missing vectors until ctx ends. Failures are retried after the next change.
 func (m *embedding) fill(ctx context.Context) {
 	for {
 		select {
@@ -109,7 +109,7 @@ func (m *embedding) fillOnce(ctx context.Context) error {
 	return err
 }
 
-// status tells how far the vectors are.
+// status reports the progress of the vectors.
 func (m *embedding) status() *EmbeddingStatus {
 	s := &EmbeddingStatus{Model: m.e.Name()}
 	if c := m.now.Load(); c != nil {
@@ -125,7 +125,8 @@ func (m *embedding) status() *EmbeddingStatus {
 	return s
 }
 
-// chunkText is what is embedded of a chunk: where it stands says much of it.
+// chunkText returns the text that is embedded for a chunk. It includes the path, which says much
+// about the chunk.
 func chunkText(path, lines string) string { return path + "\n" + lines }
 
 // Sections of the layer of chunks.
@@ -158,7 +159,7 @@ func buildChunks(ctx context.Context, docs []codestore.Doc, read func(int) ([]by
 	return []codestore.Section{{Name: keysSection, Data: keys}, {Name: spansSection, Data: spans}}, err
 }
 
-// chunks lists the chunks of the tree as it is indexed now.
+// chunks lists the chunks of the currently indexed tree.
 func (m *embedding) chunks(ctx context.Context) (*chunkSet, error) {
 	c := &chunkSet{}
 	var keys []vectors.Key
@@ -195,23 +196,23 @@ func (m *embedding) chunks(ctx context.Context) (*chunkSet, error) {
 	return c, err
 }
 
-// near is what the vectors add to a search.
+// near holds what the vectors add to a search.
 type near struct {
 	files map[string]float64 // added to files' scores, by path
 	at    map[Range]float64  // added to places' scores; EndLine is 0
 }
 
-// places adds to the score of a place, and is nil when there is nothing to add.
+// places returns the amount to add to the score of a place. It may be used on a nil map.
 func (n *near) places(path string, start int) float64 { return n.at[Range{path, start, 0}] }
 
-// Weights of the vectors beside the other features, and how many are looked at.
+// Weights of the vectors relative to the other features, and the number of vectors considered.
 const (
 	nearChunks = 100
 	nearFile   = 2.0
 	nearPlace  = 1.5
 )
 
-// find returns the chunks that lie nearest to a text, and remembers why there are none.
+// find returns the chunks nearest to a text, and remembers the error if it fails.
 func (m *embedding) find(ctx context.Context, c *chunkSet, text string) (found []vectors.Scored, err error) {
 	vs, err := m.e.Embed(ctx, []string{text}, EmbedQuery)
 	if err == nil && len(vs) != 1 {
@@ -221,7 +222,7 @@ func (m *embedding) find(ctx context.Context, c *chunkSet, text string) (found [
 		found, err = c.set.Search(ctx, vs[0], nearChunks)
 	}
 	if err != nil && ctx.Err() != nil {
-		return nil, err // the search was given up
+		return nil, err // the search was cancelled
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -232,8 +233,8 @@ func (m *embedding) find(ctx context.Context, c *chunkSet, text string) (found [
 	return found, err
 }
 
-// nearest asks the vectors. Without an Embedder, or before there are vectors, there is
-// nothing; an Embedder that fails costs its part of the answer, not the answer.
+// nearest searches the vectors. Without an Embedder, or before there are vectors, it returns
+// nothing. If the Embedder fails, only its part of the answer is missing.
 func (x *Index) nearest(ctx context.Context, text string) (near, error) {
 	out := near{}
 	if x.embedding == nil {
@@ -250,8 +251,8 @@ func (x *Index) nearest(ctx context.Context, text string) (near, error) {
 	out.files, out.at = map[string]float64{}, map[Range]float64{}
 	best, least := found[0].Score, found[len(found)-1].Score
 	for i, f := range found {
-		// Cosines of one model lie close together: what counts is where among the best
-		// one lies, by score and by rank.
+		// Cosines of one model lie close together, so what counts is the position relative to the
+		// best one, by score and by rank.
 		share := float64(f.Score-least)/float64(max(best-least, 1e-6))/2 + 1/(2+float64(i)/5)
 		for _, id := range f.IDs {
 			p := c.places[id]

@@ -16,7 +16,7 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/embed"
 )
 
-// concepts is a server of the embeddings API whose vectors count words that mean the same.
+// concepts is a server of the embeddings API whose vectors count words with the same meaning.
 func concepts(t *testing.T, texts *atomic.Int64) *embed.OpenAI {
 	groups := [][]string{{"car", "automobile", "vehicle"}, {"bread", "bakery", "loaf"}, {"rain", "weather", "umbrella"}}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -90,7 +90,7 @@ func TestEmbedder(t *testing.T) {
 	}
 }
 
-// failing is an Embedder whose server is gone while down.
+// failing is an Embedder whose server is unreachable while down is set.
 type failing struct {
 	retrieval.Embedder
 	down atomic.Bool
@@ -103,8 +103,8 @@ func (f *failing) Embed(ctx context.Context, texts []string, kind retrieval.Embe
 	return f.Embedder.Embed(ctx, texts, kind)
 }
 
-// TestEmbedderFails says by Status that the Embedder fails, finds by words meanwhile, and says so
-// no longer once it works.
+// TestEmbedderFails: while the Embedder fails, Status reports it and searches use only words. Once
+// it works again, Status no longer reports it.
 func TestEmbedderFails(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, shop)

@@ -11,7 +11,7 @@ import (
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
-// forked copies a tree and changes a little of the copy.
+// forked copies a tree and makes a few changes to the copy.
 func forked(t testing.TB, dir string) string {
 	t.Helper()
 	fork := t.TempDir()
@@ -27,8 +27,8 @@ func forked(t testing.TB, dir string) string {
 	return fork
 }
 
-// TestFork opens a copy of a tree with Config.Base: only what differs is built, and the
-// answers are those of an index made anew.
+// TestFork opens a copy of a tree with Config.Base: only the differences are built, and the answers
+// are those of a new index.
 func TestFork(t *testing.T) {
 	dir, cache := goSource(t, "encoding"), t.TempDir()
 	base := open(t, dir, retrieval.Config{CacheDir: cache})
@@ -62,12 +62,12 @@ func TestFork(t *testing.T) {
 	if d, err := x.Definitions(t.Context(), "Dumper"); err != nil || len(d) != 0 {
 		t.Errorf("what the fork lacks is defined: %v, %v", d, err)
 	}
-	// The base is as it was.
+	// The base is unchanged.
 	if got := filesFor(t, base, "flamingo"); len(got) != 0 {
 		t.Errorf("the base finds what the fork has: %v", got)
 	}
 	asFresh(t, base, dir, "the base of a fork")
-	// A fork lives without its base, and the other way round.
+	// A fork works without its base, and the base without the fork.
 	if err := base.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestFork(t *testing.T) {
 	}
 }
 
-// TestForkOfWhatIsNoUse forks trees whose index is not there, damaged, or being made.
+// TestForkOfWhatIsNoUse forks trees whose index is missing, damaged, or under construction.
 func TestForkOfWhatIsNoUse(t *testing.T) {
 	tier.Normal(t)
 	dir := lessGoSource(t, "encoding")
@@ -185,7 +185,7 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// TestForksTogether opens many copies of one tree at once, each with changes of its own.
+// TestForksTogether opens many copies of one tree at once, each with its own changes.
 func TestForksTogether(t *testing.T) {
 	tier.Normal(t)
 	dir, cache := lessGoSource(t, "encoding"), t.TempDir()

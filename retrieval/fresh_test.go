@@ -18,12 +18,12 @@ import (
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
-// animal is a file about one thing.
+// animal returns the text of a file about one subject.
 func animal(name string) string {
 	return fmt.Sprintf("package p\n\n// %s lives here.\nfunc %s() {}\n", name, strings.ToUpper(name[:1])+name[1:])
 }
 
-// TestUpdateOfEverything changes a tree in all ways and tells the index of each.
+// TestUpdateOfEverything changes a tree in all possible ways and updates the index after each.
 func TestUpdateOfEverything(t *testing.T) {
 	tier.Normal(t)
 	dir := tree(t, map[string]string{"a/one.go": animal("alpaca"), "a/two.go": animal("bison"), "b/deep/er/three.go": animal("cheetah"), "four.go": animal("dingo")})
@@ -93,20 +93,20 @@ func TestUpdateOfEverything(t *testing.T) {
 				in = append(in, d.Path)
 			}
 			if want == "a" {
-				in = wants // no language by that name
+				in = wants // there is no language of that name
 			}
 			if err != nil || !slices.Equal(in, wants) {
 				t.Errorf("%s: %s is defined in %q, want %q; %v", step.name, word, in, wants, err)
 			}
 		}
-		if i%tier.Pick(3, 1, 1) != 0 { // a fresh index costs most
+		if i%tier.Pick(3, 1, 1) != 0 { // building a fresh index is the most expensive part
 			if err := plain.Update(t.Context(), step.tell...); err != nil {
 				t.Fatal(err)
 			}
 			continue
 		}
 		nearFresh(t, x, dir, step.name, "lives here")
-		// Status and the search of lines without an index know of it too.
+		// Status and the search of lines without an index know about it too.
 		if err := plain.Update(t.Context(), step.tell...); err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +126,7 @@ func TestUpdateOfEverything(t *testing.T) {
 	}
 }
 
-// TestUpdateReadsNewCommits looks at the log again when the whole tree is looked at.
+// TestUpdateReadsNewCommits checks that an update of the whole tree reads the git log again.
 func TestUpdateReadsNewCommits(t *testing.T) {
 	t.Parallel()
 	dir := lampRepo(t)
@@ -144,8 +144,8 @@ func TestUpdateReadsNewCommits(t *testing.T) {
 	}
 }
 
-// TestUpdateCancelled ends updates early: what was found before is found after, and the
-// next update is whole.
+// TestUpdateCancelled cancels updates early: what was found before is still found, and the next
+// update is complete.
 func TestUpdateCancelled(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -186,8 +186,8 @@ func TestUpdateCancelled(t *testing.T) {
 	nearFresh(t, x, dir, "after cancelled updates")
 }
 
-// TestOpenCancelled ends the first index of a large tree at several moments. The cache
-// it leaves is of use: the next Open is right, and takes over what was done.
+// TestOpenCancelled cancels the first indexing of a large tree at several moments. The cache it
+// leaves is useful: the next Open is correct, and reuses the finished part.
 func TestOpenCancelled(t *testing.T) {
 	t.Parallel()
 	dir := lessGoSource(t, tier.Pick([]string{"encoding", "net"}, []string{"encoding", "net", "go"}, []string{"encoding", "net", "go", "crypto"})...)
@@ -221,7 +221,7 @@ func TestOpenCancelled(t *testing.T) {
 	}
 }
 
-// TestWatch lets the index find changes by itself.
+// TestWatch checks that the index finds changes by itself.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, shop)
@@ -260,8 +260,8 @@ func TestWatch(t *testing.T) {
 	is("what is removed is gone", func() bool { return layerNamed(t, x.Status(), "index").Files == len(shop)+1 })
 }
 
-// TestWatchTreeMadeAgain removes a watched tree and makes it again, at once and later:
-// Status says when it is not watched, and what changes afterwards is found again.
+// TestWatchTreeMadeAgain removes a watched tree and creates it again, immediately and later: Status
+// reports when it is not watched, and later changes are found again.
 func TestWatchTreeMadeAgain(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -286,7 +286,7 @@ func TestWatchTreeMadeAgain(t *testing.T) {
 	}
 }
 
-// TestWatchFlood makes thousands of changes at once, while it is searched.
+// TestWatchFlood makes thousands of changes at once, while searches run.
 func TestWatchFlood(t *testing.T) {
 	n := tier.Pick(300, 1500, 6000)
 	dir := tree(t, shop)
@@ -311,8 +311,8 @@ func TestWatchFlood(t *testing.T) {
 	nearFresh(t, x, dir, "after a flood", "walrus dives", fmt.Sprintf("Walrus%d", n-1), "Walrus5")
 }
 
-// TestEditsDuringSync changes files while the whole tree is indexed. After one more
-// update everything is as in a fresh index.
+// TestEditsDuringSync changes files while the whole tree is indexed. After one more update the
+// answers equal those of a fresh index.
 func TestEditsDuringSync(t *testing.T) {
 	tier.Normal(t)
 	dir := goSource(t, tier.Pick([]string{"encoding"}, []string{"encoding", "net"}, []string{"encoding", "net"})...)
@@ -366,7 +366,7 @@ func TestEditsDuringSync(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce searches, updates, asks for symbols, lines and maps from many goroutines.
+// TestManyAtOnce searches, updates, and asks for symbols, lines and maps from many goroutines.
 func TestManyAtOnce(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -424,8 +424,8 @@ func TestManyAtOnce(t *testing.T) {
 	nearFresh(t, x, dir, "after many at once")
 }
 
-// TestCloseDuringEverything closes an index while all of it is in use. Everything that
-// runs ends, with an answer or with ErrClosed; goleak looks for what is left.
+// TestCloseDuringEverything closes an index while all parts of it are in use. Every running call
+// ends, with an answer or with ErrClosed; goleak looks for leaked goroutines.
 func TestCloseDuringEverything(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()

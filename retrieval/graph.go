@@ -14,10 +14,10 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// graph says which files use what other files define. It is made from names alone: a
-// name that many files define tells little of each.
+// graph records which files use what other files define. It is built from names alone: a name that
+// many files define carries little weight for each.
 type graph struct {
-	stamp string // of the state it was made from
+	stamp string // of the state it was built from
 	files []graphFile
 	at    map[string]int // by path
 }
@@ -27,7 +27,7 @@ type graphFile struct {
 	class worktree.Class
 	defs  []graphDef
 	out   []edge
-	total float64 // weight of out
+	total float64 // sum of the weights in out
 }
 
 type graphDef struct {
@@ -40,13 +40,14 @@ type edge struct {
 	weight float64
 }
 
-// maxUses bounds the uses of one name that are looked at: more make it a word, not a link.
+// maxUses limits the uses of a name that are considered: a name with more is an ordinary word, not
+// a link.
 const maxUses = 2000
 
-// maxDefs is how many files may define a name that links.
+// maxDefs is the maximum number of files that may define a name that links.
 const maxDefs = 12
 
-// graph returns the graph of the newest state, made anew only when that has changed.
+// graph returns the graph of the newest state, which it builds again only if the state has changed.
 func (x *Index) graph(ctx context.Context) (*graph, error) {
 	select {
 	case x.graphing <- true:
@@ -83,18 +84,18 @@ func (x *Index) graph(ctx context.Context) (*graph, error) {
 	return b.graph, nil
 }
 
-// A graphBuilder reads the segments of the symbols twice: what they define, and who uses it.
+// A graphBuilder reads the segments of the symbols twice: first the definitions, then the uses.
 type graphBuilder struct {
 	*graph
-	defined map[string][][2]int // file and definition, by name
+	defined map[string][][2]int // files and definitions, by name
 	used    map[string][]use    // by name
 	tell    func(files int)
-	read    int // files whose uses were read
+	read    int // number of files whose uses were read
 }
 
 type use struct{ file, lines int }
 
-// checkEvery is after how many names or files it is looked whether the caller still waits.
+// checkEvery is the number of names or files after which the builder checks whether ctx has ended.
 const checkEvery = 256
 
 // define adds the definitions of a segment.
@@ -119,9 +120,9 @@ func (b *graphBuilder) define(ctx context.Context, seg *codestore.Segment, ix *s
 	return nil
 }
 
-// use adds the uses that a segment has of what is defined anywhere.
+// use adds the uses in a segment of names that are defined anywhere in the tree.
 func (b *graphBuilder) use(ctx context.Context, seg *codestore.Segment, ix *symbols.Index) error {
-	fileOf := make([]int, seg.Docs()) // -1 for what is gone
+	fileOf := make([]int, seg.Docs()) // -1 for dead documents
 	for doc := range fileOf {
 		fileOf[doc] = -1
 		if i, ok := b.at[seg.Path(doc)]; ok && seg.Live(doc) {
@@ -163,7 +164,7 @@ func (b *graphBuilder) use(ctx context.Context, seg *codestore.Segment, ix *symb
 	return err
 }
 
-// link makes the edges, and counts the uses of each definition.
+// link adds the edges, and counts the uses of each definition.
 func (g *graph) link(defined map[string][][2]int, used map[string][]use) {
 	weights := make([]map[int]float64, len(g.files))
 	g.eachUse(defined, used, func(from, to int, d *graphDef, lines int, weight float64) {
@@ -176,8 +177,8 @@ func (g *graph) link(defined map[string][][2]int, used map[string][]use) {
 		d.uses += lines
 		weights[from][to] += weight
 	})
-	// A method's name alone says little (who calls Close means which one?): it counts
-	// where the file also uses something else of that file, or lies beside it.
+	// A method's name alone says little (which Close does a call of Close mean?): it counts if the
+	// file also uses something else of that file, or lies next to it.
 	g.eachUse(defined, used, func(from, to int, d *graphDef, lines int, weight float64) {
 		if d.Container == "" || weights[from][to] == 0 && path.Dir(g.files[from].path) != path.Dir(g.files[to].path) {
 			return
@@ -202,7 +203,7 @@ func (g *graph) link(defined map[string][][2]int, used map[string][]use) {
 
 // eachUse calls fn for each file that uses a name which another file defines.
 func (g *graph) eachUse(defined map[string][][2]int, used map[string][]use, fn func(from, to int, d *graphDef, lines int, weight float64)) {
-	for _, name := range slices.Sorted(maps.Keys(used)) { // in order, so that sums are the same each time
+	for _, name := range slices.Sorted(maps.Keys(used)) { // sorted, so that floating-point sums are always the same
 		uses, defs := used[name], defined[name]
 		for _, u := range uses {
 			for _, d := range defs {
@@ -214,8 +215,8 @@ func (g *graph) eachUse(defined map[string][][2]int, used map[string][]use, fn f
 	}
 }
 
-// rank is the PageRank (Page, Brin, Motwani and Winograd, 1998) of the files, with
-// jumps to where start says.
+// rank computes the PageRank (Page, Brin, Motwani and Winograd, 1998) of the files, with random
+// jumps distributed as start.
 func (g *graph) rank(start []float64) []float64 {
 	const follow, rounds = 0.8, 25
 	sum := 0.0

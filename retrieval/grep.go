@@ -13,27 +13,26 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// GrepQuery says which lines are looked for.
+// GrepQuery selects the lines to find.
 type GrepQuery struct {
 	Pattern  string // a regular expression in RE2's syntax, matched line by line
 	Literal  bool   // the pattern is text, not an expression
-	FoldCase bool   // case does not matter
+	FoldCase bool   // ignore case
 	Under    []string
-	Limit    int // how many lines at most; 0 means no limit
+	Limit    int // maximum number of lines; 0 means no limit
 }
 
-// Line is a line that matches.
+// Line is a matching line.
 type Line struct {
 	Path   string
 	Number int    // from 1
-	Text   []byte // without its ending; it is the caller's
+	Text   []byte // without its line ending; the caller may keep and change it
 }
 
-// Grep finds the lines of indexed files that match, by path and line. It reads only
-// files that may hold a match, which the index tells, and until that is ready all of
-// them; so what it finds is exact for files that did not change since the last
-// [Index.Update]. A file that cannot be read is an error of its own, after which the
-// search goes on.
+// Grep finds the matching lines of indexed files, by path and line. It uses the index to read only
+// files that may contain a match; until the index is ready, it reads all files. So the result is
+// exact for files that did not change since the last [Index.Update]. A file that cannot be read
+// yields an error, after which the search continues.
 func (x *Index) Grep(ctx context.Context, q GrepQuery) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		if err := x.grep(ctx, &q, yield); err != nil {
@@ -81,7 +80,7 @@ func (x *Index) grep(ctx context.Context, q *GrepQuery, yield func(Line, error) 
 	return nil
 }
 
-// mayMatch are the paths of the files that may hold a match.
+// mayMatch returns the paths of the files that may contain a match.
 func (x *Index) mayMatch(ctx context.Context, q *trigram.Query) ([]string, error) {
 	if x.trigrams == nil || !x.trigrams.isReady() || x.trigrams.wait(ctx) != nil {
 		tree, err := x.files(ctx)

@@ -20,7 +20,7 @@ import (
 // Index is the index of one tree. It is safe for concurrent use; close it when done.
 type Index struct {
 	dir  string // absolute
-	home string // where the indexes lie
+	home string // directory of the indexes
 	cfg  Config
 	root *root
 
@@ -29,32 +29,32 @@ type Index struct {
 
 	log      atomic.Pointer[ranking.Log]
 	logReady chan struct{}
-	logging  sync.Mutex // one reading of the log at a time
+	logging  sync.Mutex // held while the log is read
 	logState atomic.Pointer[gitlog.Status]
 
-	tree   listing    // what a search without an index reads, and Status tells
-	behind sync.Mutex // one sync of the layers behind the words at a time
-	writes sync.Mutex // one scan or update at a time
+	tree   listing    // files for searches without an index and for Status
+	behind sync.Mutex // held while a layer other than the words is synced
+	writes sync.Mutex // held during a scan or update
 	cache  tables
 
-	graphing   chan bool // holds one: who makes or takes the graph
+	graphing   chan bool // holds one token for whoever builds or takes the graph
 	lastGraph  *graph
 	background sync.WaitGroup
 	life       context.Context // ends with Close
 	cancel     context.CancelFunc
 	closed     atomic.Bool
-	watching   atomic.Pointer[string] // why not all is watched, nil when nothing is
+	watching   atomic.Pointer[string] // why not everything is watched; nil if nothing is
 	progress   sync.Mutex
-	failed     atomic.Pointer[error] // of the first indexing in the background
+	failed     atomic.Pointer[error] // error of the first indexing in the background
 }
 
-// ErrClosed is what a closed Index answers.
+// ErrClosed is returned by a closed Index.
 var ErrClosed = errors.New("retrieval: the index is closed")
 
-// Open opens the index of the tree at dir, makes it where there is none, and brings it
-// up to date. It returns when words can be searched and the git log is read (see
-// [Config.Background]); symbols and trigrams follow in the background. Cancelling ctx
-// ends Open; what was done by then is found by the next one.
+// Open opens the index of the tree at dir, creates it if there is none, and brings it up to date.
+// It returns when words can be searched and the git log is read (see [Config.Background]); symbols
+// and trigrams follow in the background. Cancelling ctx ends Open; the next Open reuses the work
+// done until then.
 func Open(ctx context.Context, dir string, cfg Config) (*Index, error) {
 	x, err := newIndex(ctx, dir, cfg)
 	if err != nil {
@@ -140,10 +140,10 @@ func newIndex(ctx context.Context, dir string, cfg Config) (*Index, error) {
 	return x, nil
 }
 
-// first makes all indexes, the most needed one first.
+// first builds all indexes, the most needed one first.
 func (x *Index) first(ctx context.Context) {
 	if x.cfg.Watch {
-		x.watch(ctx) // before the scan, so that nothing falls between
+		x.watch(ctx) // before the scan, so that no change is missed in between
 	}
 	if err := x.sync(ctx); err != nil {
 		err = fmt.Errorf("retrieval: index %s: %w", x.dir, err)
@@ -154,13 +154,13 @@ func (x *Index) first(ctx context.Context) {
 	}
 }
 
-// scanOptions are those of every look at the tree.
+// scanOptions returns the options of every scan of the tree.
 func (x *Index) scanOptions() worktree.Options {
 	return worktree.Options{MaxFileSize: x.cfg.MaxFileSize, MaxFiles: x.cfg.MaxFiles, Ignore: x.cfg.Ignore, Previous: x.tree.scanned()}
 }
 
-// sync scans the tree and brings all layers up to it: words first, and the others
-// without keeping single files from being taken in meanwhile.
+// sync scans the tree and brings all layers up to date: words first, then the others. Single files
+// can still be updated while the other layers are built.
 func (x *Index) sync(ctx context.Context) error {
 	err := x.syncWords(ctx)
 	if err != nil && !x.words.isReady() {
@@ -182,7 +182,7 @@ func (x *Index) sync(ctx context.Context) error {
 	return err
 }
 
-// syncWords scans the tree and brings the layer of words up to it.
+// syncWords scans the tree and brings the layer of words up to date.
 func (x *Index) syncWords(ctx context.Context) error {
 	x.writes.Lock()
 	defer x.writes.Unlock()
@@ -213,14 +213,13 @@ func (x *Index) syncWords(ctx context.Context) error {
 	return nil
 }
 
-// syncBehind brings another layer up to the tree, and then to what was taken in while
-// it was being made.
+// syncBehind brings another layer up to date with the tree, including updates made during the sync.
 func (x *Index) syncBehind(ctx context.Context, l *layer) error {
 	tree := x.tree.Load()
 	if tree == nil {
-		return nil // the scan failed, which syncWords told
+		return nil // the scan failed; syncWords has reported it
 	}
-	defer l.open() // once it has all that was taken in
+	defer l.open() // once it includes all updates made meanwhile
 	l.syncing.Store(true)
 	err := l.sync(ctx, tree, x.tell)
 	x.writes.Lock()
@@ -235,8 +234,8 @@ func (x *Index) syncBehind(ctx context.Context, l *layer) error {
 	return nil
 }
 
-// Wait returns when words can be searched: at once, but after [Config.Background]. The
-// error is why they cannot.
+// Wait returns when words can be searched: at once, except after [Config.Background]. The error is
+// the reason why they cannot be searched.
 func (x *Index) Wait(ctx context.Context) error {
 	if err := x.words.wait(ctx); err != nil {
 		return fmt.Errorf("retrieval: index %s: %w", x.dir, err)
@@ -244,7 +243,7 @@ func (x *Index) Wait(ctx context.Context) error {
 	return nil
 }
 
-// layers are the indexes that are kept, the most needed one first.
+// layers returns the stored indexes, the most needed one first.
 func (x *Index) layers() []*layer {
 	all := []*layer{x.words, x.trigrams, x.symbols}
 	if x.embedding != nil {
@@ -268,7 +267,8 @@ func (x *Index) readLog(ctx context.Context) {
 	x.loadLog(ctx)
 }
 
-// loadLog reads what the git log has now. Once there is one, an ended ctx leaves it.
+// loadLog reads the current git log. After the first successful read, an ended ctx keeps the
+// previous log.
 func (x *Index) loadLog(ctx context.Context) {
 	if x.cfg.NoHistory {
 		return
@@ -293,14 +293,14 @@ func (x *Index) loadLog(ctx context.Context) {
 	state := log.Status()
 	x.logState.Store(&state)
 	if before != nil && state.State == gitlog.Ready && before.State == state.State && before.Head == state.Head && before.GitDir == state.GitDir {
-		return // the same log
+		return // the log has not changed
 	}
 	x.log.Store(ranking.NewLog(log))
 	x.cache.forget()
 }
 
-// Close ends all work in the background and frees what the Index holds. Searches that
-// have begun may end with [ErrClosed].
+// Close ends all work in the background and releases the Index's resources. Running searches may
+// end with [ErrClosed].
 func (x *Index) Close() error {
 	if x.closed.Swap(true) {
 		return nil
@@ -310,9 +310,9 @@ func (x *Index) Close() error {
 	}
 	x.background.Wait()
 	for _, l := range x.layers() {
-		l.fail(ErrClosed) // whoever waits for one that will never be ready
+		l.fail(ErrClosed) // for callers that wait for a layer that will never be ready
 	}
-	x.writes.Lock() // an Update that has begun, which is told to end
+	x.writes.Lock() // wait for an Update in progress, whose context has ended
 	defer x.writes.Unlock()
 	return x.closeParts()
 }

@@ -14,24 +14,24 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// A layer is one index of the tree: of words, of trigrams, of symbols. Each stands on
-// its own, so that words can be searched while the others are still being made.
+// A layer is one index of the tree: of words, of trigrams, or of symbols. Each is independent, so
+// that words can be searched while the others are still being built.
 type layer struct {
 	store *codestore.Store
 	stage string
 
-	syncing atomic.Bool // a Sync runs beside updates, which it takes in after
+	syncing atomic.Bool // a Sync runs concurrently with updates, which it adds afterwards
 
 	once  sync.Once
-	ready chan struct{} // closed after the first Sync, be it a failed one
+	ready chan struct{} // closed after the first Sync, even a failed one
 
 	mu     sync.Mutex
 	report codestore.Report
-	err    error // of the last Sync
-	usable bool  // a Sync succeeded: what it made is searched, whatever came after
+	err    error // from the last Sync
+	usable bool  // a Sync has succeeded: its result is searched, even if a later Sync failed
 }
 
-// openLayer opens the index of a format below home, on top of base's if that is not empty.
+// openLayer opens the index of a format below home, on top of base's index if base is not empty.
 func openLayer(ctx context.Context, home, base, stage string, f codestore.Format, opts codestore.Options) (*layer, error) {
 	var s *codestore.Store
 	var err error
@@ -46,7 +46,7 @@ func openLayer(ctx context.Context, home, base, stage string, f codestore.Format
 	return &layer{store: s, stage: stage, ready: make(chan struct{})}, nil
 }
 
-// sync brings the layer up to a tree. Call open after it.
+// sync brings the layer up to date with a tree. Call open after it.
 func (l *layer) sync(ctx context.Context, tree *worktree.Tree, progress func(Progress)) error {
 	var tell func(codestore.Progress)
 	if progress != nil {
@@ -65,11 +65,11 @@ func (l *layer) sync(ctx context.Context, tree *worktree.Tree, progress func(Pro
 	return err
 }
 
-// open lets those go on who wait for the layer, be it for an error.
+// open releases the callers that wait for the layer, even if it failed.
 func (l *layer) open() { l.once.Do(func() { close(l.ready) }) }
 
-// update takes in some files. lost says that other documents are missing now, since what
-// was on disk was removed or damaged meanwhile: only a Sync brings them back.
+// update adds some files. lost reports that other documents are missing now, because their files on
+// disk were removed or damaged: only a Sync restores them.
 func (l *layer) update(ctx context.Context, dir string, files []worktree.File) (lost bool, err error) {
 	before, err := l.docs()
 	if err != nil {
@@ -143,8 +143,8 @@ func eachDoc(ctx context.Context, docs []codestore.Doc, read func(int) ([]byte, 
 	return nil
 }
 
-// opened is a section of a segment as open reads it, which is done once for all who ask while the
-// segment is in use.
+// opened returns a section of a segment, decoded by open. It is decoded once for all callers while
+// the segment is in use.
 func opened[T any](seg *codestore.Segment, section string, open func([]byte) (T, error)) (T, error) {
 	v, err := seg.Value(section, func() (any, error) {
 		data, err := seg.Section(section)
@@ -163,7 +163,7 @@ func opened[T any](seg *codestore.Segment, section string, open func([]byte) (T,
 // Sections of the layer of words.
 const (
 	wordsSection = "lexical"
-	linesSection = "lines" // lines of each document, four bytes each
+	linesSection = "lines" // number of lines of each document, four bytes each
 )
 
 // wordsFormat indexes words by chunk and field.
@@ -181,7 +181,7 @@ func buildWords(ctx context.Context, docs []codestore.Doc, read func(int) ([]byt
 	return []codestore.Section{{Name: wordsSection, Data: b.Bytes()}, {Name: linesSection, Data: lines}}, err
 }
 
-// fail notes why a Sync could not begin. A layer that was made before still answers.
+// fail records why a Sync could not begin. A layer that was built before still answers.
 func (l *layer) fail(err error) {
 	l.mu.Lock()
 	l.err = err

@@ -8,26 +8,26 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// A listing is what is known of the tree's files: the last scan, and what was looked at
-// since. It is safe for concurrent use.
+// A listing holds the known state of the tree's files: the last scan, and the files examined since.
+// It is safe for concurrent use.
 type listing struct {
 	mu     sync.Mutex
 	tree   *worktree.Tree // nil before the first scan
 	looked []worktree.File
 }
 
-// manyLooked is how many files looked at are kept apart from the scan.
+// manyLooked is the number of files examined since the scan that are kept separately from it.
 const manyLooked = 20_000
 
-// Store begins anew with a scan.
+// Store replaces everything with a scan.
 func (l *listing) Store(t *worktree.Tree) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tree, l.looked = t, nil
 }
 
-// limit skips new files that would make the tree larger than it may be. Which files a full tree
-// has is for the next scan to say.
+// limit skips new files that would make the tree larger than allowed. If the tree is full, the next
+// scan decides which files it contains.
 func (l *listing) limit(files []worktree.File, most int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -47,12 +47,12 @@ func (l *listing) limit(files []worktree.File, most int) {
 	}
 }
 
-// add takes in what [worktree.Look] found.
+// add adds results of [worktree.Look].
 func (l *listing) add(files []worktree.File) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.tree == nil {
-		return // the first scan will see it
+		return // the first scan will find it
 	}
 	l.looked = append(l.looked, files...)
 	if len(l.looked) > manyLooked {
@@ -60,7 +60,7 @@ func (l *listing) add(files []worktree.File) {
 	}
 }
 
-// Load lists the tree as it is known now, nil before the first scan. It must not be changed.
+// Load returns the tree as currently known, or nil before the first scan. It must not be changed.
 func (l *listing) Load() *worktree.Tree {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,15 +70,15 @@ func (l *listing) Load() *worktree.Tree {
 	return l.tree
 }
 
-// scanned is the last scan as it was, which costs nothing.
+// scanned returns the last scan without later changes, which costs nothing.
 func (l *listing) scanned() *worktree.Tree {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.tree
 }
 
-// amended is a scan with what was looked at later. A file that is gone stands for all
-// that was at and below its path before.
+// amended returns a scan updated with the files examined later. A file that is gone stands for
+// everything that was at and below its path before.
 func amended(t *worktree.Tree, looked []worktree.File) *worktree.Tree {
 	gone, now := map[string]int{}, map[string]int{}
 	for i := range looked {
@@ -88,7 +88,7 @@ func amended(t *worktree.Tree, looked []worktree.File) *worktree.Tree {
 			now[looked[i].Path] = i + 1
 		}
 	}
-	// holds reports whether what was seen at a moment still holds.
+	// holds reports whether an observation made at position seen is still valid.
 	holds := func(path string, seen int) bool {
 		if now[path] > seen || gone["."] > seen {
 			return false

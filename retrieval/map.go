@@ -12,18 +12,18 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// MapQuery says what a map is to show.
+// MapQuery describes the map to make.
 type MapQuery struct {
-	Tokens int      // how long it may be; 0 means 2,000
-	Text   string   // the task: files that have to do with it come first
+	Tokens int      // maximum length; 0 means 2,000
+	Text   string   // the task: related files come first
 	Near   []string // files that the task is already about
 }
 
-// bytesPerToken is how many bytes of code a token has at least, in most vocabularies.
+// bytesPerToken is the minimum number of bytes of code per token in most vocabularies.
 const bytesPerToken = 3
 
-// Map outlines the most important definitions of the tree within so many tokens: those
-// that most other code leans on.
+// Map outlines the most important definitions of the tree within the given number of tokens: those
+// that most other code depends on.
 func (x *Index) Map(ctx context.Context, tokens int) (string, error) {
 	return x.MapFor(ctx, MapQuery{Tokens: tokens})
 }
@@ -34,9 +34,9 @@ func (x *Index) Map(ctx context.Context, tokens int) (string, error) {
 //	  3-4   type Cart struct
 //	  9     func (c *Cart) AddItem(sku string, n int)
 //
-// Files are ranked by who uses what they define, seen from the files that the query is
-// about; tests, examples and generated code come last. It waits until symbols are
-// indexed; the ranking is kept until the tree changes.
+// Files are ranked by the uses of their definitions, starting from the files that the query is
+// about; tests, examples and generated code come last. MapFor waits until symbols are indexed; the
+// ranking is kept until the tree changes.
 func (x *Index) MapFor(ctx context.Context, q MapQuery) (string, error) {
 	g, err := x.graph(ctx)
 	if err != nil {
@@ -53,11 +53,11 @@ func (x *Index) MapFor(ctx context.Context, q MapQuery) (string, error) {
 	return g.outline(g.rank(start), tokens*bytesPerToken), nil
 }
 
-// aside are files that a map shows last.
+// aside are the classes of files that a map shows last.
 const aside = worktree.Test | worktree.Example | worktree.Bench | worktree.Generated | worktree.Vendored
 
-// startOf says where a reader of the map begins: everywhere a little, and mostly at
-// the files that the query is about.
+// startOf returns the weights of the files where a reader of the map starts: a small one for every
+// file, and most of it for the files that the query is about.
 func (x *Index) startOf(ctx context.Context, g *graph, q *MapQuery) ([]float64, error) {
 	start := make([]float64, len(g.files))
 	for i, f := range g.files {
@@ -100,8 +100,8 @@ type mapLine struct {
 	value float64
 }
 
-// outline chooses the definitions that are worth most, as many as have room, and
-// writes them by file, the most important file first.
+// outline chooses the most valuable definitions that fit into room, and writes them by file, the
+// most important file first.
 func (g *graph) outline(rank []float64, room int) string {
 	var all []mapLine
 	for i, f := range g.files {
@@ -145,7 +145,7 @@ func (g *graph) outline(rank []float64, room int) string {
 	return b.String()
 }
 
-// worth is how much a definition tells of its file.
+// worth rates how much a definition says about its file.
 func worth(d *graphDef) float64 {
 	w := 1 + math.Log2(1+float64(d.uses))
 	if !d.Exported {
@@ -160,7 +160,7 @@ func worth(d *graphDef) float64 {
 	return w
 }
 
-// maxSignature is how much of a signature a map shows.
+// maxSignature is the length to which a map cuts signatures.
 const maxSignature = 120
 
 func mapText(d *graphDef) string {

@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
-// TestUpdateKeepsMaxFiles takes single files in up to the bound, beyond which they are skipped and
-// said to be.
+// TestUpdateKeepsMaxFiles: single files are added up to the limit; further ones are skipped and
+// reported.
 func TestUpdateKeepsMaxFiles(t *testing.T) {
 	dir := tree(t, map[string]string{"a.go": animal("auk"), "b.go": animal("bear")})
 	x := open(t, dir, retrieval.Config{MaxFiles: 3})

@@ -14,14 +14,14 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// plainBytes bounds what a search without an index reads.
+// plainBytes limits the bytes that a search without an index reads.
 const plainBytes = 64 << 20
 
-// plainReason is the Why of hits that no index found.
+// plainReason is the Why of hits that were found without an index.
 const plainReason = "found without the index, which is still being made"
 
-// plain searches the files as they are: those that have most words of the query are
-// indexed in memory, and ranked as always. It needs no index and no log.
+// plain searches the files directly: the files with the most query words are indexed in memory, and
+// ranked as usual. It needs no index and no log.
 func (x *Index) plain(ctx context.Context, q Query) ([]Hit, error) {
 	tree, err := x.files(ctx)
 	if err != nil {
@@ -39,7 +39,7 @@ func (x *Index) plain(ctx context.Context, q Query) ([]Hit, error) {
 		if t.err != nil {
 			continue
 		}
-		t.stale = false // what was just read is what is ranked
+		t.stale = false // the text just read is the one that was ranked
 		texts[f.Path] = t
 		memory.Add(&f, t.content)
 	}
@@ -54,7 +54,7 @@ func (x *Index) plain(ctx context.Context, q Query) ([]Hit, error) {
 	}), nil
 }
 
-// files lists the tree as it is known now, or as a scan finds it where none was made yet.
+// files returns the tree as currently known, scanning it if there was no scan yet.
 func (x *Index) files(ctx context.Context) (*worktree.Tree, error) {
 	if tree := x.tree.Load(); tree != nil {
 		return tree, nil
@@ -62,10 +62,10 @@ func (x *Index) files(ctx context.Context) (*worktree.Tree, error) {
 	return worktree.Scan(ctx, x.dir, x.scanOptions())
 }
 
-// plainFiles is how many files a search without an index ranks.
+// plainFiles is the number of files that a search without an index ranks.
 const plainFiles = 300
 
-// mostWords are the files of a tree that have most of the query's words.
+// mostWords returns the files of a tree that contain the most query words.
 func (x *Index) mostWords(ctx context.Context, pq *ranking.Query, tree *worktree.Tree) ([]worktree.File, error) {
 	type counted struct {
 		f worktree.File

@@ -17,12 +17,12 @@ import (
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
-// helperVar tells the test binary that it is a helper process: what to do, the tree and
-// its cache, one a line.
+// helperVar is the environment variable that makes the test binary a helper process. It holds the
+// task, the tree and its cache, one per line.
 const helperVar = "RETRIEVAL_TEST_HELPER"
 
-// helper starts this test binary as another process that works on an index. Its lines
-// of output are read with the scanner.
+// helper starts this test binary as another process that works on an index. Read its output lines
+// from the scanner.
 func helper(t testing.TB, what, dir, cache string) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -49,7 +49,7 @@ func helper(t testing.TB, what, dir, cache string) (*exec.Cmd, *bufio.Scanner) {
 // writes is the number of files that a helper writes.
 func writes() int { return tier.Pick(16, 40, 40) }
 
-// TestHelperProcess is the body of other processes; it does nothing by itself.
+// TestHelperProcess is the body of the helper processes; in a normal test run it does nothing.
 func TestHelperProcess(t *testing.T) {
 	job := strings.Split(os.Getenv(helperVar), "\n")
 	if len(job) != 3 {
@@ -66,7 +66,7 @@ func TestHelperProcess(t *testing.T) {
 	switch what {
 	case "open":
 		allReady(t, x)
-	case "update": // until killed
+	case "update": // until it is killed
 		for i := 0; ; i++ {
 			name := fmt.Sprintf("encoding/h%d.go", i%40)
 			if i%7 == 6 {
@@ -86,8 +86,8 @@ func TestHelperProcess(t *testing.T) {
 				fmt.Println("updated")
 			}
 		}
-	case "write": // what the other one has to find
-		allReady(t, x) // an Update does not wait for symbols that are being made
+	case "write": // the files that the other process must find
+		allReady(t, x) // Update does not wait for symbols under construction
 		for i := range writes() {
 			name := fmt.Sprintf("encoding/h%d.go", i)
 			put(t, dir, name, fmt.Sprintf("package p\n\n// Stork%d flies.\nfunc Stork%d() {}\n", i, i))
@@ -100,7 +100,7 @@ func TestHelperProcess(t *testing.T) {
 	fmt.Println("done")
 }
 
-// awaitLine reads until a line that has text.
+// awaitLine reads up to a line that contains text.
 func awaitLine(t testing.TB, lines *bufio.Scanner, text string) {
 	t.Helper()
 	for lines.Scan() {
@@ -111,8 +111,8 @@ func awaitLine(t testing.TB, lines *bufio.Scanner, text string) {
 	t.Fatalf("the helper ended before it said %q", text)
 }
 
-// TestTwoProcesses lets one process update an index that another one searches: what
-// the one has taken in, the other finds at once, without an Update of its own.
+// TestTwoProcesses: one process updates an index that another one searches. Changes added by the
+// first are found by the other at once, without an Update of its own.
 func TestTwoProcesses(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -149,7 +149,7 @@ func TestTwoProcesses(t *testing.T) {
 	nearFresh(t, x, dir, "after another process's updates")
 }
 
-// TestTwoWriters updates one index from two processes and this one.
+// TestTwoWriters updates one index from two other processes and from this one.
 func TestTwoWriters(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -186,8 +186,8 @@ func TestTwoWriters(t *testing.T) {
 	}
 }
 
-// TestOpenTogether opens a tree that has no index yet from several processes at once:
-// all of them succeed, and one index is left.
+// TestOpenTogether: several processes open a tree without an index at the same time; all succeed,
+// and one index remains.
 func TestOpenTogether(t *testing.T) {
 	t.Parallel()
 	dir, cache := lessGoSource(t, "encoding"), t.TempDir()
@@ -213,8 +213,8 @@ func TestOpenTogether(t *testing.T) {
 	}
 }
 
-// TestKilledDuringOpen kills processes at many moments of their first Open of a tree.
-// The cache they leave gives exactly the answers of a fresh one.
+// TestKilledDuringOpen kills processes at many moments of their first Open of a tree. The caches
+// they leave give exactly the answers of a fresh one.
 func TestKilledDuringOpen(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -243,8 +243,8 @@ func TestKilledDuringUpdates(t *testing.T) {
 	t.Logf("the same files in another history change scores by %.3f at most", worst)
 }
 
-// kill starts helpers over one cache, kills each a little later after a line it says,
-// and has the cache checked.
+// kill starts helpers that share a cache, kills each one a little later than the one before,
+// counted from a line of its output, and has the cache checked.
 func kill(t *testing.T, dir string, check func(*testing.T, string) *retrieval.Index, what, line string) {
 	moments := tier.Pick(3, 5, 24)
 	start := time.Now()
@@ -260,7 +260,7 @@ func kill(t *testing.T, dir string, check func(*testing.T, string) *retrieval.In
 	c.Process.Kill()
 	c.Wait()
 	t.Logf("a helper says %q after %v and takes %v", line, from.Sub(start), span)
-	kept := t.TempDir() // half of them go on where the last one was killed
+	kept := t.TempDir() // half of them continue where the last one was killed
 	for i := range moments {
 		cache := kept
 		if i%2 == 0 {

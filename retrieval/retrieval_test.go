@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// tree writes files below a new directory.
+// tree creates a directory with the given files.
 func tree(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -147,7 +147,7 @@ func TestUpdate(t *testing.T) {
 	if got := first(t, x, "parcel courier"); got != "ship/parcel.go" {
 		t.Errorf("new file: found %q", got)
 	}
-	// A search that runs into a changed file takes it in by itself.
+	// A search that meets a changed file updates the index by itself.
 	put(t, dir, "ship/parcel.go", "package ship\n\n// Crate is what a courier carries, of wood.\ntype Crate struct{ kilograms int }\n")
 	hits, err := x.Search(t.Context(), retrieval.Query{Text: "what does the courier carry", K: 1})
 	if err != nil || len(hits) != 1 || hits[0].Symbol != "Crate" || !strings.Contains(hits[0].Snippet, "kilograms") {
@@ -279,7 +279,7 @@ func TestSymbols(t *testing.T) {
 	}
 }
 
-// TestCallees tells what a definition uses: once a name, with where that is defined in the tree.
+// TestCallees checks what a definition uses: each name once, with its definitions in the tree.
 func TestCallees(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"a/run.go": "package a\n\nimport \"fmt\"\n\ntype S struct{}\n\nfunc (s *S) Run(c Config) {\n\tstop()\n\tfmt.Println(c)\n\tstop()\n}\n\nfunc stop() {}\n\nfunc other() { never() }\n",
@@ -312,7 +312,7 @@ func TestCallees(t *testing.T) {
 	if d := cmp.Diff(append(run, "a/t.go in T.Run type T at [5]: a/t.go:3", "a/t.go in T.Run call other at [5]: a/run.go:15"), say("Run")); d != "" {
 		t.Errorf("Run (-want +got):\n%s", d)
 	}
-	// The file is read as it is now.
+	// The file is read in its current state.
 	put(t, dir, "a/t.go", "package a\n\ntype T struct{}\n\n// moved\nfunc (T) Run() { stop() }\n")
 	if d := cmp.Diff([]string{"a/t.go in T.Run type T at [6]: a/t.go:3", "a/t.go in T.Run call stop at [6]: a/run.go:13"}, say("T.Run")); d != "" {
 		t.Errorf("T.Run, changed (-want +got):\n%s", d)
@@ -326,7 +326,7 @@ func TestCallees(t *testing.T) {
 	}
 }
 
-// TestMapCancelled ends the first map, which reads all symbols, and makes the next one whole.
+// TestMapCancelled cancels the first map, which reads all symbols; the next map is complete.
 func TestMapCancelled(t *testing.T) {
 	files := map[string]string{}
 	for i := range 300 {
@@ -374,8 +374,8 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// TestCloseEndsWaiting closes an index whose symbols were never made: whoever waits for
-// them hears of it.
+// TestCloseEndsWaiting closes an index before its symbols are built: callers that wait for them get
+// an error.
 func TestCloseEndsWaiting(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, shop)
@@ -387,7 +387,7 @@ func TestCloseEndsWaiting(t *testing.T) {
 		heard := make(chan error, 2)
 		go func() { _, err := x.Definitions(t.Context(), "Cart"); heard <- err }()
 		go func() { heard <- x.Update(t.Context()) }()
-		time.Sleep(time.Duration(i) * 20 * time.Microsecond) // so that they wait
+		time.Sleep(time.Duration(i) * 20 * time.Microsecond) // so that the callers are waiting
 		if err := x.Close(); err != nil {
 			t.Error(err)
 		}

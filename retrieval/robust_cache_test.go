@@ -14,7 +14,7 @@ import (
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
-// cacheFiles lists the files below a cache directory, but for locks.
+// cacheFiles lists the files below a cache directory, except locks.
 func cacheFiles(t *testing.T, cache string) []string {
 	t.Helper()
 	var out []string
@@ -41,7 +41,7 @@ func copyCache(t *testing.T, from string) string {
 	return to
 }
 
-// exact is what an index answers besides searches.
+// exact returns the answers of an index to everything except searches.
 func exact(t testing.TB, x *retrieval.Index) []string {
 	t.Helper()
 	got := grepped(t, x, retrieval.GrepQuery{Pattern: `func \w+Reader`})
@@ -55,20 +55,20 @@ func exact(t testing.TB, x *retrieval.Index) []string {
 	return got
 }
 
-// TestDamagedCache cuts, flips, empties, removes and replaces each file of a cache. Open
-// succeeds, all answers are those of the whole cache, and Status says what was wrong.
+// TestDamagedCache truncates, flips, empties, removes and replaces each file of a cache. Open
+// succeeds, all answers are those of the undamaged cache, and Status reports the damage.
 func TestDamagedCache(t *testing.T) {
 	testDamage(t, lessGoSource(t, "encoding/csv", "encoding/json", "encoding/base64"), tier.Pick(13, 5, 1))
 }
 
-// TestDamagedBigCache does the same to segments so large that they are mapped and only
-// checked when they are read.
+// TestDamagedBigCache does the same with segments so large that they are mapped and checked only
+// when they are read.
 func TestDamagedBigCache(t *testing.T) {
 	if testing.Short() {
 		t.Skip("indexes a large tree many times")
 	}
 	dir := t.TempDir()
-	for _, d := range []string{"net", "encoding", "crypto", "go", "os"} { // with their tests: less would not be mapped
+	for _, d := range []string{"net", "encoding", "crypto", "go", "os"} { // with their tests: otherwise they would be too small to be mapped
 		if err := os.CopyFS(filepath.Join(dir, d), os.DirFS(filepath.Join(goRoot(t), "src", d))); err != nil {
 			t.Fatal(err)
 		}
@@ -77,8 +77,8 @@ func TestDamagedBigCache(t *testing.T) {
 	testDamage(t, dir, tier.Pick(0, 15, 1))
 }
 
-// testDamage does every nth damage to the cache of a tree; n is odd, so that each file has its turn
-// of all of them.
+// testDamage applies every nth kind of damage to the cache of a tree; n is odd, so that over time
+// each file gets all kinds.
 func testDamage(t *testing.T, dir string, nth int) {
 	git(t, dir, "init", "-q")
 	git(t, dir, "add", ".")
@@ -107,7 +107,7 @@ func testDamage(t *testing.T, dir string, nth int) {
 		"cut to nothing": cut(0), "cut at 0.1": cut(0.1), "cut at 0.9": cut(0.9), "cut by a byte": func(b []byte) []byte { return b[:len(b)-1] },
 		"longer": func(b []byte) []byte { return append(b, "more"...) }, "foreign": func([]byte) []byte { return []byte("#!/bin/sh\necho hello\n") },
 		"zeros": func(b []byte) []byte { return make([]byte, len(b)) },
-		"newer": func(b []byte) []byte { // of a version to come, where a version is told in words
+		"newer": func(b []byte) []byte { // a future version, in files that spell out their version
 			return []byte(strings.NewReplacer(`"version":1`, `"version":99`, `"Version":1`, `"Version":99`).Replace(string(b)))
 		},
 		"gone": nil, "a directory": nil,
@@ -128,7 +128,7 @@ func testDamage(t *testing.T, dir string, nth int) {
 					t.Fatal(err)
 				}
 				before := string(raw)
-				os.Remove(name) // segments must not be written into
+				os.Remove(name) // segments are read-only and must not be written in place
 				switch {
 				case damage != nil:
 					raw = damage(raw)
@@ -159,10 +159,10 @@ func testDamage(t *testing.T, dir string, nth int) {
 					t.Errorf("status does not tell of it:\n%v", s)
 				}
 				x.Close()
-				// What was mended stays so.
+				// The repaired cache stays repaired.
 				y := open(t, dir, retrieval.Config{CacheDir: here})
 				if what == "a directory" {
-					return // which may keep the cache from being written
+					return // which may prevent the cache from being written
 				}
 				allReady(t, y)
 				for _, l := range y.Status().Layers {
@@ -175,7 +175,7 @@ func testDamage(t *testing.T, dir string, nth int) {
 	}
 }
 
-// TestCacheRemovedWhileOpen takes the cache from below an open index.
+// TestCacheRemovedWhileOpen removes the cache of an open index.
 func TestCacheRemovedWhileOpen(t *testing.T) {
 	dir := tree(t, shop)
 	cache := t.TempDir()
@@ -215,8 +215,8 @@ func TestCacheRemovedWhileOpen(t *testing.T) {
 	}
 }
 
-// TestCacheCutWhileOpen shortens the mapped segments below an open index, as a full or
-// failing disk may: that is an answer or an error, never a crash, and a scan mends it.
+// TestCacheCutWhileOpen truncates the mapped segments of an open index, as a full or failing disk
+// may. The result is an answer or an error, never a crash, and a scan repairs the index.
 func TestCacheCutWhileOpen(t *testing.T) {
 	dir := lessGoSource(t, "encoding")
 	cache := t.TempDir()
@@ -248,7 +248,7 @@ func TestCacheCutWhileOpen(t *testing.T) {
 	}
 }
 
-// TestTreeRemoved removes a tree while it is open, and makes it again.
+// TestTreeRemoved removes a tree while it is open, and creates it again.
 func TestTreeRemoved(t *testing.T) {
 	for _, watch := range []bool{false, true} {
 		dir := filepath.Join(t.TempDir(), "tree")
@@ -292,7 +292,7 @@ func TestTreeRemoved(t *testing.T) {
 	}
 }
 
-// TestEmptyTree opens a tree without files, which get there later.
+// TestEmptyTree opens a tree without files and adds files later.
 func TestEmptyTree(t *testing.T) {
 	dir := t.TempDir()
 	cache := t.TempDir()

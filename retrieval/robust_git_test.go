@@ -15,8 +15,8 @@ import (
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
-// lampRepo returns a new repository in which only the log connects a lamp with two.go. Programs
-// make it once, the others are copies.
+// lampRepo returns a new repository in which only the log connects a lamp with two.go. It is
+// created once with git; the others are copies.
 var lampRepo = func() func(testing.TB) string {
 	var once sync.Once
 	files := fstest.MapFS{}
@@ -65,7 +65,8 @@ func makeLampRepo(t testing.TB) string {
 	return dir
 }
 
-// lampFound checks that the log was read, or not, and that words are found in any case.
+// lampFound checks that the given number of commits was read from the log, and that a search for
+// words works in any case.
 func lampFound(t testing.TB, x *retrieval.Index, commits int) {
 	t.Helper()
 	s := x.Status()
@@ -82,7 +83,7 @@ func lampFound(t testing.TB, x *retrieval.Index, commits int) {
 	}
 }
 
-// TestWithoutGit opens repositories where there is no git program.
+// TestWithoutGit opens repositories on a system without a git program.
 func TestWithoutGit(t *testing.T) {
 	dir := lampRepo(t)
 	t.Setenv("PATH", t.TempDir())
@@ -93,8 +94,8 @@ func TestWithoutGit(t *testing.T) {
 	}
 }
 
-// TestGitThatFails runs with a git that does nothing but fail, or talk nonsense, or hang
-// at the end of its output.
+// TestGitThatFails uses git programs that only fail, print nonsense, or hang at the end of their
+// output.
 func TestGitThatFails(t *testing.T) {
 	tier.Normal(t)
 	if _, err := os.Stat("/bin/sh"); err != nil {
@@ -121,7 +122,7 @@ func TestGitThatFails(t *testing.T) {
 	}
 }
 
-// TestBrokenRepository opens work trees whose repository is damaged in several ways.
+// TestBrokenRepository opens work trees with repositories that are damaged in several ways.
 func TestBrokenRepository(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -142,7 +143,7 @@ func TestBrokenRepository(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		hurt func(*testing.T, string)
-		says string // Status.History has it
+		says string // a part of Status.History
 	}{
 		"HEAD gone":          {remove("HEAD"), "repository"},
 		"HEAD nonsense":      {write(".git/HEAD", "\x00\x01 what"), ""},
@@ -192,8 +193,8 @@ func TestBrokenRepository(t *testing.T) {
 	}
 }
 
-// TestKindsOfRepositories opens a shallow clone, a work tree, a submodule, a directory
-// within a repository and a bare repository.
+// TestKindsOfRepositories opens a shallow clone, a linked work tree, a submodule, a directory
+// inside a repository, and a bare repository.
 func TestKindsOfRepositories(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -221,7 +222,7 @@ func TestKindsOfRepositories(t *testing.T) {
 	if got := filesFor(t, y, "alpha"); len(got) != 1 || got[0] != "sub/one.go" {
 		t.Errorf("in the submodule found %v", got)
 	}
-	// A work tree within the tree is the same code again, and left out.
+	// A work tree inside the tree holds the same code again, and is left out.
 	git(t, src, "worktree", "add", "-q", "-b", "inner", filepath.Join(src, "inner"))
 	z := open(t, src, retrieval.Config{})
 	if got := skipped(z.Status(), "inner"); got != "another work tree" {
@@ -250,8 +251,8 @@ func TestKindsOfRepositories(t *testing.T) {
 	t.Log(c.Status())
 }
 
-// TestHostileRepository opens a repository whose configuration, hooks and attributes
-// run a program wherever git can be brought to: none may run.
+// TestHostileRepository opens a repository whose configuration, hooks and attributes run a program
+// in every way that git allows: none may run.
 func TestHostileRepository(t *testing.T) {
 	if _, err := os.Stat("/bin/sh"); err != nil {
 		t.Skip(err)
@@ -277,14 +278,14 @@ func TestHostileRepository(t *testing.T) {
 	for _, h := range []string{"post-index-change", "fsmonitor-watchman", "reference-transaction", "post-checkout"} {
 		copyScript(t, evil, filepath.Join(dir, ".git/hooks", h))
 	}
-	// An object is missing, which a promisor would be asked for.
+	// An object is missing, which git would request from a promisor remote.
 	out, err := exec.Command("git", "--git-dir", filepath.Join(dir, ".git"), "-c", "core.fsmonitor=", "rev-parse", "HEAD~1^{tree}").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := strings.TrimSpace(string(out))
 	os.Remove(filepath.Join(dir, ".git/objects", id[:2], id[2:]))
-	os.Remove(ran) // what git did for this test
+	os.Remove(ran) // created by the git commands of this test
 	path := os.Getenv("PATH")
 	for _, noGit := range []bool{false, true} {
 		if noGit {
@@ -305,7 +306,7 @@ func TestHostileRepository(t *testing.T) {
 	if text, err := os.ReadFile(ran); err == nil {
 		t.Errorf("the repository ran a program:\n%s", text)
 	}
-	// It would: an ordinary git does run it.
+	// Check that the trap works: plain git does run the program.
 	t.Setenv("PATH", path)
 	exec.Command("git", "-C", dir, "status").Run()
 	if _, err := os.Stat(ran); err != nil {

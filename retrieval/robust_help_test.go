@@ -19,16 +19,16 @@ import (
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
-// goSource copies directories of Go's standard library, a real tree, below a new one. But in the
-// long tier it leaves out their tests, which are half of them.
+// goSource copies directories of Go's standard library, as a real tree, to a new directory. Except
+// in the long tier it leaves out their tests, which are half of them.
 func goSource(t testing.TB, dirs ...string) string {
 	t.Helper()
 	return copySource(t, false, dirs)
 }
 
-// lessGoSource is goSource, but only in the long tier with large files and what lies deeper than
-// one directory. It is for tests that replace no documents, or want exactly the answers of a fresh
-// index: in a small tree a replaced one weighs more than closeCall.
+// lessGoSource is like goSource, but except in the long tier it leaves out large files and files
+// more than one directory deep. It is for tests that replace no documents, or that require exactly
+// the answers of a fresh index: in a small tree a replaced document weighs more than closeCall.
 func lessGoSource(t testing.TB, dirs ...string) string {
 	t.Helper()
 	return copySource(t, !tier.Long(), dirs)
@@ -87,10 +87,10 @@ var goRoot = func() func(testing.TB) string {
 	}
 }()
 
-// settle waits until time stamps of files just written can be told from later ones.
+// settle waits until the time stamps of files just written differ from those of later writes.
 func settle() { time.Sleep(80 * time.Millisecond) }
 
-// tenQueries are asked of copies of the standard library.
+// tenQueries are queries for copies of the standard library.
 var tenQueries = []string{
 	"decode base64 with padding",
 	"marshal struct field tags omitempty to json",
@@ -104,7 +104,7 @@ var tenQueries = []string{
 	"encoding/pem block with a header, line length",
 }
 
-// answers are the hits of all queries without their scores.
+// answers returns the hits of all queries without their scores.
 func answers(t testing.TB, x *retrieval.Index, queries ...string) map[string][]string {
 	t.Helper()
 	if len(queries) == 0 {
@@ -123,13 +123,13 @@ func answers(t testing.TB, x *retrieval.Index, queries ...string) map[string][]s
 	return out
 }
 
-// asFresh checks that an index answers as one made anew does.
+// asFresh checks that an index gives the same answers as a new one.
 func asFresh(t testing.TB, x *retrieval.Index, dir, when string, queries ...string) {
 	t.Helper()
 	answersAre(t, x, freshAnswers(t, dir, queries...), when, queries...)
 }
 
-// freshAnswers is what an index that is made anew answers.
+// freshAnswers returns the answers of a new index.
 func freshAnswers(t testing.TB, dir string, queries ...string) map[string][]string {
 	t.Helper()
 	fresh := open(t, dir, retrieval.Config{})
@@ -141,7 +141,7 @@ func freshAnswers(t testing.TB, dir string, queries ...string) map[string][]stri
 	return want
 }
 
-// answersAre checks that an index answers as a fresh one did.
+// answersAre checks that an index gives the same answers as a fresh one did.
 func answersAre(t testing.TB, x *retrieval.Index, want map[string][]string, when string, queries ...string) {
 	t.Helper()
 	if diff := cmp.Diff(want, answers(t, x, queries...)); diff != "" {
@@ -149,13 +149,13 @@ func answersAre(t testing.TB, x *retrieval.Index, want map[string][]string, when
 	}
 }
 
-// closeCall is the difference of scores below which two places may change their order:
-// documents that were replaced count in the statistics of words until their segment is
-// folded, as they do in every index of this kind.
+// closeCall is the difference of scores below which two places may change their order: replaced
+// documents count in the word statistics until their segment is folded, as in every index of this
+// kind.
 const closeCall = 0.5
 
-// nearFresh checks that an index that has seen changes answers as one made anew does,
-// but for places whose scores are about the same. It returns the largest difference.
+// nearFresh checks that an index that has seen changes gives the same answers as a new one, except
+// for the order of places with nearly the same score. It returns the largest difference.
 func nearFresh(t testing.TB, x *retrieval.Index, dir, when string, queries ...string) (worst float64) {
 	t.Helper()
 	fresh := open(t, dir, retrieval.Config{})
@@ -190,7 +190,7 @@ func nearFresh(t testing.TB, x *retrieval.Index, dir, when string, queries ...st
 				t.Errorf("%s: %q finds %s, a fresh index does not", when, q, short(place(&got[i])))
 				continue
 			}
-			// At each rank stands a place that is worth about what belongs there.
+			// At each rank there must be a place with nearly the score that belongs there.
 			if d := math.Abs(want[i].Score - s); d > worst {
 				worst = d
 				if d > closeCall {
@@ -202,7 +202,7 @@ func nearFresh(t testing.TB, x *retrieval.Index, dir, when string, queries ...st
 	return worst
 }
 
-// short cuts a text that would drown what matters.
+// short cuts a long text, so that it does not bury the important output.
 func short(s string) string {
 	if len(s) > 4000 {
 		return s[:4000] + "…\n"
@@ -210,7 +210,7 @@ func short(s string) string {
 	return s
 }
 
-// layerNamed is the status of one layer.
+// layerNamed returns the status of one layer.
 func layerNamed(t testing.TB, s retrieval.Status, name string) retrieval.LayerStatus {
 	t.Helper()
 	for _, l := range s.Layers {
@@ -222,7 +222,7 @@ func layerNamed(t testing.TB, s retrieval.Status, name string) retrieval.LayerSt
 	return retrieval.LayerStatus{}
 }
 
-// allReady waits until all layers are made.
+// allReady waits until all layers are built.
 func allReady(t testing.TB, x *retrieval.Index) {
 	t.Helper()
 	eventually(t, "all layers are ready", func() bool {
@@ -235,7 +235,7 @@ func allReady(t testing.TB, x *retrieval.Index) {
 	})
 }
 
-// eventually waits for something that comes by itself.
+// eventually waits until a condition becomes true.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
@@ -245,7 +245,7 @@ func eventually(t testing.TB, what string, is func() bool) {
 	}
 }
 
-// skipped tells why a path is not indexed, "" when it is not listed.
+// skipped returns the reason why a path is not indexed, or "" if it is not listed.
 func skipped(s retrieval.Status, path string) string {
 	for _, f := range s.Skipped {
 		if f.Path == path {
@@ -255,8 +255,8 @@ func skipped(s retrieval.Status, path string) string {
 	return ""
 }
 
-// filesFor lists the files of which a place is found that has a word of the text, each
-// once. (Places that have none may be found for other reasons.)
+// filesFor lists the files with a hit that contains a word of the text, each once. (Places without
+// any may be found for other reasons.)
 func filesFor(t testing.TB, x *retrieval.Index, text string) []string {
 	t.Helper()
 	hits, err := x.Search(t.Context(), retrieval.Query{Text: text, K: 200})
@@ -273,7 +273,7 @@ func filesFor(t testing.TB, x *retrieval.Index, text string) []string {
 	return out
 }
 
-// grepped lists path:line of what matches; a file that cannot be read fails the test.
+// grepped lists the matches as path:line; a file that cannot be read fails the test.
 func grepped(t testing.TB, x *retrieval.Index, q retrieval.GrepQuery) []string {
 	t.Helper()
 	var got []string

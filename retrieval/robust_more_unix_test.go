@@ -11,8 +11,8 @@ import (
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
-// TestTimesSetBack changes a file so that its size and its time of change stay the same,
-// as archivers and restored backups do. The next look at the tree sees it all the same.
+// TestTimesSetBack changes a file while its size and modification time stay the same, as with
+// archivers and restored backups. The next scan of the tree notices it all the same.
 func TestTimesSetBack(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{"a.go": animal("magpie"), "b.go": animal("condor")})
@@ -35,7 +35,7 @@ func TestTimesSetBack(t *testing.T) {
 	if got := filesFor(t, x, "toucan"); len(got) != 1 {
 		t.Errorf("found %v", got)
 	}
-	// Two files change places: each has the size and time that the other had.
+	// Swap two files, so that each has the size and time of the other.
 	x.Close()
 	for _, m := range [][2]string{{"a.go", "t"}, {"b.go", "a.go"}, {"t", "b.go"}} {
 		if err := os.Rename(filepath.Join(dir, m[0]), filepath.Join(dir, m[1])); err != nil {
@@ -46,7 +46,7 @@ func TestTimesSetBack(t *testing.T) {
 	if got := filesFor(t, y, "toucan"); len(got) != 1 || got[0] != "b.go" {
 		t.Errorf("found %v", got)
 	}
-	// Times that lie in the future change nothing.
+	// Times in the future make no difference.
 	late := time.Now().Add(48 * time.Hour)
 	put(t, dir, "a.go", animal("gannet"))
 	if err := os.Chtimes(filepath.Join(dir, "a.go"), late, late); err != nil {
@@ -60,8 +60,8 @@ func TestTimesSetBack(t *testing.T) {
 	}
 }
 
-// TestCacheWithinTree keeps the cache in the tree itself, and watches: the index does
-// not take its own files for changes again and again.
+// TestCacheWithinTree keeps the cache inside the tree and watches it: the index does not react to
+// its own files again and again.
 func TestCacheWithinTree(t *testing.T) {
 	t.Parallel()
 	for name, cache := range map[string]func(dir, link string) string{
@@ -111,7 +111,7 @@ func cacheWithin(t *testing.T, dir, cache string) {
 	}
 }
 
-// TestLimits opens trees with more files than are to be indexed.
+// TestLimits opens trees with more files than MaxFiles allows.
 func TestLimits(t *testing.T) {
 	dir := tree(t, shop)
 	x := open(t, dir, retrieval.Config{MaxFiles: 3})

@@ -33,8 +33,8 @@ func utf16Bytes(text string, big bool) string {
 	return string(out)
 }
 
-// TestEncodings looks for one function in files of all encodings: the text is found by
-// words that are not ASCII, and lines are counted right by Search, Grep and Outline.
+// TestEncodings searches for one function in files of all encodings: it is found by words that are
+// not ASCII, and Search, Grep and Outline return the correct lines.
 func TestEncodings(t *testing.T) {
 	filler := strings.Repeat("// some line\n", 200)
 	text := "package p\n\n" + filler + "// Gefäßgröße berechnet die Höhe des Behälters in Zoll.\nfunc Vessel() int {\n\treturn 42\n}\n"
@@ -77,7 +77,7 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// TestNotText checks that files which are no text are left out, with the reason.
+// TestNotText checks that files that are not text are left out, with the reason.
 func TestNotText(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"nul.go":   "package p\n\nvar x = \"\x00\x00\x00wombat\"\n" + strings.Repeat("\x00", 100),
@@ -104,8 +104,7 @@ func TestNotText(t *testing.T) {
 	}
 }
 
-// TestHugeFiles indexes what is far above all limits, with the limits as they are and
-// without.
+// TestHugeFiles indexes files far above all limits, with the default limits and with raised ones.
 func TestHugeFiles(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -145,8 +144,8 @@ func TestHugeFiles(t *testing.T) {
 	}
 }
 
-// TestDeepTree opens a tree of 2,000 levels, but in the long tier of fewer with longer names, whose
-// paths are longer than the system takes.
+// TestDeepTree opens a tree of 2,000 levels in the long tier. Otherwise there are fewer levels with
+// longer names, whose paths are longer than the system accepts.
 func TestDeepTree(t *testing.T) {
 	t.Parallel()
 	levels, low, name := tier.Pick(100, 100, 2000), tier.Pick(80, 80, 1500), strings.Repeat("d", tier.Pick(60, 60, 2))
@@ -197,8 +196,8 @@ func TestDeepTree(t *testing.T) {
 	}
 }
 
-// TestManyFiles indexes 100,000 small files, in the long tier, finds the last of them, and takes in
-// a change.
+// TestManyFiles, in the long tier, indexes 100,000 small files, finds the last of them, and updates
+// one.
 func TestManyFiles(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -248,8 +247,8 @@ func TestManyFiles(t *testing.T) {
 	}
 }
 
-// TestHostileSource indexes texts that are made to make a parser slow, in all
-// languages, and asks what needs their symbols.
+// TestHostileSource indexes texts designed to make a parser slow, in all languages, and makes
+// queries that need their symbols.
 func TestHostileSource(t *testing.T) {
 	n := tier.Pick(10_000, 20_000, 300_000)
 	bodies := map[string]string{
@@ -279,15 +278,15 @@ func TestHostileSource(t *testing.T) {
 	files := 0
 	for i, name := range slices.Sorted(maps.Keys(bodies)) {
 		for j, e := range exts {
-			// In the short tier a body is in every second language as it is, and in the others on
-			// lines.
+			// In the short tier, each body is used unchanged in half of the languages, and wrapped
+			// in the others.
 			if !testing.Short() || (i+j)%2 == 0 {
 				files++
 				put(t, dir, "x/"+name+"."+e, "wombat\n"+bodies[name])
 			}
 			if !testing.Short() || (i+j)%2 == 1 {
 				files++
-				put(t, dir, "y/"+name+"."+e, "wombat\n"+wrapped(bodies[name])) // not taken for minified
+				put(t, dir, "y/"+name+"."+e, "wombat\n"+wrapped(bodies[name])) // wrapped, so that it does not count as minified
 			}
 		}
 	}
@@ -321,7 +320,7 @@ func TestHostileSource(t *testing.T) {
 	}
 }
 
-// wrapped puts a text on lines of some 60 bytes.
+// wrapped breaks a text into lines of about 60 bytes.
 func wrapped(text string) string {
 	var b strings.Builder
 	for len(text) > 60 {

@@ -16,8 +16,8 @@ import (
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
-// TestLinksAndSpecialFiles puts links, pipes and sockets into a tree: none is followed
-// or opened, none stops the index.
+// TestLinksAndSpecialFiles puts links, pipes and sockets into a tree: none is followed or opened,
+// and none stops the index.
 func TestLinksAndSpecialFiles(t *testing.T) {
 	t.Parallel()
 	outside := tree(t, map[string]string{"secret.go": "package s\n\n// platypus of the outside\nfunc platypus() {}\n"})
@@ -33,7 +33,7 @@ func TestLinksAndSpecialFiles(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe.go"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	short, err := os.MkdirTemp("", "s") // names of sockets must be short
+	short, err := os.MkdirTemp("", "s") // socket paths must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestLinksAndSpecialFiles(t *testing.T) {
 			t.Errorf("%s: after an update found %v", name, got)
 		}
 	}
-	// A file that was indexed becomes a link to the outside, a pipe, a directory.
+	// An indexed file becomes a link to the outside, a pipe, a directory.
 	x := open(t, dir, retrieval.Config{})
 	in := filepath.Join(dir, "a/in.go")
 	for what, change := range map[string]func() error{
@@ -91,7 +91,7 @@ func TestLinksAndSpecialFiles(t *testing.T) {
 			t.Errorf("after a %s became a file: found %v", what, got)
 		}
 	}
-	// The tree itself may be reached by a link; it is the same one.
+	// A tree opened through a link is the same tree.
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(dir, link); err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func TestLinksAndSpecialFiles(t *testing.T) {
 	}
 }
 
-// TestOddNames indexes files whose names are no text.
+// TestOddNames indexes files whose names are not valid text.
 func TestOddNames(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "darwin" {
@@ -150,8 +150,8 @@ func TestOddNames(t *testing.T) {
 	}
 }
 
-// asUser runs this test in a child that is an ordinary user, when the parent is root,
-// and reports whether this is that child or needs none.
+// asUser runs this test in a child process as an ordinary user if the parent is root. It reports
+// whether this process is that child or needs none.
 func asUser(t *testing.T) bool {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -199,7 +199,7 @@ func copyFile(t *testing.T, from, to string) {
 	}
 }
 
-// TestUnreadable opens a tree parts of which the user must not read.
+// TestUnreadable opens a tree with parts that the user may not read.
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
 	if !asUser(t) {
@@ -241,7 +241,7 @@ func TestUnreadable(t *testing.T) {
 	if got := filesFor(t, x, "iguana"); len(got) != 2 {
 		t.Errorf("after they can be read: found %v", got)
 	}
-	// And the other way: what was indexed must not be read any more.
+	// The other direction: an indexed file becomes unreadable.
 	if err := os.Chmod(filepath.Join(dir, "ok.go"), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestUnreadableRoot opens a tree that must not be listed.
+// TestUnreadableRoot opens a tree that may not be listed.
 func TestUnreadableRoot(t *testing.T) {
 	t.Parallel()
 	if !asUser(t) {
@@ -266,8 +266,8 @@ func TestUnreadableRoot(t *testing.T) {
 	}
 }
 
-// TestCacheNotWritable opens trees whose cache can only be read, or not even that:
-// everything works in memory, and Status says so.
+// TestCacheNotWritable opens trees whose cache is read-only or not even readable: everything works
+// in memory, and Status reports it.
 func TestCacheNotWritable(t *testing.T) {
 	t.Parallel()
 	if !asUser(t) {

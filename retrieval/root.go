@@ -7,19 +7,19 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// A root reads the files of the directory that has the tree's path now: one that was
-// removed and made again is another one. It is safe for concurrent use, also beside Close.
+// A root reads the files of the directory that is at the tree's path now, even if the directory was
+// removed and created again. It is safe for concurrent use, including with Close.
 type root struct {
 	dir string
 	mu  sync.Mutex
 	now *openRoot // nil after Close
 }
 
-// openRoot is closed when it was given up and nobody reads by it any more.
+// openRoot is closed when it is no longer current and nobody reads through it any more.
 type openRoot struct {
 	*worktree.Root
 	is    os.FileInfo
-	users int // and one for root.now
+	users int // plus one while it is root.now
 }
 
 func newRoot(dir string) (*root, error) {
@@ -27,7 +27,7 @@ func newRoot(dir string) (*root, error) {
 	return r, r.refresh()
 }
 
-// refresh opens the directory again when another one has taken its place.
+// refresh opens the directory again if another one has taken its place.
 func (r *root) refresh() error {
 	is, err := os.Stat(r.dir)
 	if err != nil {
@@ -43,7 +43,7 @@ func (r *root) refresh() error {
 		return err
 	}
 	if r.now != nil {
-		_ = r.now.drop() // what it was of is gone
+		_ = r.now.drop() // its directory is gone
 	}
 	r.now = &openRoot{Root: opened, is: is, users: 1}
 	return nil
@@ -62,12 +62,12 @@ func (r *root) ReadFile(path string, max int64) ([]byte, worktree.File, error) {
 	defer func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		_ = o.drop() // it was only read
+		_ = o.drop() // it was only read from
 	}()
 	return o.Root.ReadFile(path, max)
 }
 
-// Close lets no further reading begin.
+// Close prevents further reads from starting.
 func (r *root) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,7 +79,7 @@ func (r *root) Close() error {
 	return o.drop()
 }
 
-// drop gives up one use. root.mu is held.
+// drop releases one use. root.mu is held.
 func (o *openRoot) drop() error {
 	if o.users--; o.users > 0 {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
-// withScores are the hits of all queries, why they were found, and their scores.
+// withScores returns the hits of all queries with the reasons for them, and their scores.
 func withScores(t testing.TB, x *retrieval.Index) (map[string][]string, map[string]float64) {
 	t.Helper()
 	out, scores := map[string][]string{}, map[string]float64{}
@@ -32,10 +32,10 @@ func withScores(t testing.TB, x *retrieval.Index) (map[string][]string, map[stri
 	return out, scores
 }
 
-// TestSameTreeSameAnswers reaches one tree by several ways. Where no document was
-// replaced, hits, their order and their scores are exactly the same; where some were,
-// scores differ by what those weigh in the statistics of words, and order only among
-// places of about the same score.
+// TestSameTreeSameAnswers reaches the same tree in several ways. If no document was replaced, hits,
+// their order and their scores are exactly the same. If some were, scores differ only by the
+// replaced documents' weight in the word statistics, and the order only among places with about the
+// same score.
 func TestSameTreeSameAnswers(t *testing.T) {
 	tier.Normal(t)
 	dir := lessGoSource(t, "encoding")
@@ -164,7 +164,7 @@ func TestSameTreeSameAnswers(t *testing.T) {
 	}
 }
 
-// TestTies asks for what many files have in the same way: they come in a fixed order.
+// TestTies: files that match a query equally well come in a fixed order.
 func TestTies(t *testing.T) {
 	dir, n := t.TempDir(), tier.Pick(120, 300, 300)
 	for i := range n {

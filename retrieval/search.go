@@ -10,33 +10,33 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/ranking"
 )
 
-// Query says what is looked for. Only Text is needed.
+// Query describes a search. Only Text is required.
 type Query struct {
 	Text string // a question, an issue, the title of a commit, a stack trace
-	K    int    // how many places at most; 0 means 10
+	K    int    // maximum number of places; 0 means 10
 
-	// PerFile is how many places of one file are given at most, so that the answer
-	// covers several files; 0 means 3, and a negative number all.
+	// PerFile limits the number of places per file, so that the answer covers several files; 0
+	// means 3, and a negative number means no limit.
 	PerFile int
 	// Under limits the search to files at or below these paths.
 	Under []string
-	// Near are files that the task is already about: their neighbours count more.
+	// Near lists files that the task is already about: their neighbours count more.
 	Near []string
-	// Held are places whose text the asker has already: they are left out.
+	// Held lists places whose text the caller already has: they are left out.
 	Held []Range
 }
 
-// Range is some lines of a file, from 1 and both included.
+// Range is a range of lines of a file, from 1 and inclusive.
 type Range struct {
 	Path               string
 	StartLine, EndLine int
 }
 
-// Hit is one place that was found.
+// Hit is one place that a search found.
 type Hit struct {
 	Path               string  // slash-separated, relative to the tree
-	StartLine, EndLine int     // from 1, both included
-	Symbol             string  // the definition that begins there or goes on there, "" when unknown
+	StartLine, EndLine int     // from 1, inclusive
+	Symbol             string  // the definition that begins or continues there; "" if unknown
 	Score              float64 // comparable within one answer: higher is better
 	Snippet            string  // the lines
 	Why                []string
@@ -47,9 +47,8 @@ const (
 	defaultPerFile = 3
 )
 
-// Search finds the places that have most to do with a text, the best first. An empty
-// answer is no error. Until the first index is ready it looks through the files as
-// they are.
+// Search finds the places that are most relevant to a text, best first. An empty answer is not an
+// error. Until the first index is ready, Search reads the files directly.
 func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 	if x.closed.Load() {
 		return nil, ErrClosed
@@ -75,7 +74,7 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 	return hits, nil
 }
 
-// searchOnce searches one state of the index, and tells which files changed since.
+// searchOnce searches one state of the index, and returns the files that changed since it was made.
 func (x *Index) searchOnce(ctx context.Context, q Query) (hits []Hit, stale []string, err error) {
 	err = x.mended(ctx, func() error {
 		s, err := x.snapshot()
@@ -96,7 +95,7 @@ func (x *Index) searchOnce(ctx context.Context, q Query) (hits []Hit, stale []st
 	return hits, stale, err
 }
 
-// hits makes the answer, and tells which of the files in it changed since they were indexed.
+// hits builds the answer, and returns the files in it that changed since they were indexed.
 func (x *Index) hits(q *Query, s *snapshot, r *ranking.Ranking, places []ranking.Place) (hits []Hit, stale []string) {
 	texts := texts{x: x}
 	hits = q.pick(r, places, func(f *ranking.File) (*text, string) {
@@ -110,8 +109,8 @@ func (x *Index) hits(q *Query, s *snapshot, r *ranking.Ranking, places []ranking
 	return hits, slices.Compact(stale)
 }
 
-// pick takes the best places that the query allows. textOf reads a file, and may give
-// the reason why its places were found; a file that cannot be read is left out.
+// pick takes the best places that the query allows. textOf reads a file, and may return the reason
+// why its places were found; a file that cannot be read is left out.
 func (q *Query) pick(r *ranking.Ranking, places []ranking.Place, textOf func(*ranking.File) (*text, string)) []Hit {
 	k, per := q.K, q.PerFile
 	if k <= 0 {
@@ -174,7 +173,7 @@ func (q *Query) holds(name string, start, end int) bool {
 	return false
 }
 
-// reasons says in words what made a file's score.
+// reasons describes in words the main contributions to a file's score.
 func reasons(f *ranking.File) []string {
 	var out []string
 	for _, r := range ranking.Learned().Why(f, 4) {
@@ -187,7 +186,7 @@ func reasons(f *ranking.File) []string {
 	return out
 }
 
-// personalise lets the neighbours of files that the task is about count more.
+// personalise raises the scores of the neighbours of files that the task is about.
 func (x *Index) personalise(q *Query, r *ranking.Ranking) {
 	if len(q.Near) == 0 {
 		return

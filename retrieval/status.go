@@ -7,18 +7,18 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/gitlog"
 )
 
-// Status tells what an Index covers, and what is missing and why.
+// Status describes what an Index covers, what is missing, and why.
 type Status struct {
 	Dir, CacheDir string
 
-	Files   int   // worth indexing, by the last look at the tree
-	Bytes   int64 // of them
+	Files   int   // worth indexing, according to the last scan of the tree
+	Bytes   int64 // total size of these files
 	Skipped []SkippedFile
 	Layers  []LayerStatus
 
 	Embedding *EmbeddingStatus // nil without an Embedder
 
-	History string // in words: how much of the git log is used, or why none
+	History string // in words: how much of the git log is used, or why none is
 	Commits int
 	Watch   string // "off", "on", or why not all changes are noticed
 	Err     error  // why the first indexing failed
@@ -26,7 +26,7 @@ type Status struct {
 
 // SkippedFile is a file that is not indexed. Files that git ignores are not listed.
 type SkippedFile struct {
-	Path   string // for what a tool filled, such as node_modules, its directory
+	Path   string // for files of tools, such as node_modules, their directory
 	Reason string // such as "binary" or "too large"
 }
 
@@ -34,21 +34,21 @@ type SkippedFile struct {
 type LayerStatus struct {
 	Name     string // "index" (of words), "trigrams", "symbols"
 	Ready    bool
-	Files    int // indexed
+	Files    int // number of indexed files
 	Segments int
-	Bytes    int64  // of the index
-	Rebuilt  string // why an earlier index could not be used, "" when it could
-	InMemory string // why nothing is kept on disk, "" when it is
-	Err      error  // of the last attempt to bring it up to date
+	Bytes    int64  // size of the index
+	Rebuilt  string // why an earlier index could not be used; "" if it could
+	InMemory string // why nothing is kept on disk; "" if it is
+	Err      error  // from the last attempt to update it
 }
 
-// EmbeddingStatus tells how far the vectors of an Embedder are.
+// EmbeddingStatus describes the progress of an Embedder's vectors.
 type EmbeddingStatus struct {
 	Model   string // the Embedder's name
-	Chunks  int    // of the tree as it was when vectors were last made
-	Missing int    // chunks without a vector, which are found by their words alone
-	// Err is why the Embedder failed last, or why chunks were left out; nil once it has
-	// worked again. A search goes on without it.
+	Chunks  int    // number of chunks when vectors were last made
+	Missing int    // chunks without a vector, which are found only by their words
+	// Err is the Embedder's last failure, or the reason why chunks were left out. It is nil once
+	// the Embedder works again. Searches go on without it.
 	Err error
 }
 
@@ -63,7 +63,7 @@ func (s *EmbeddingStatus) String() string {
 	return text
 }
 
-// Status tells what is indexed, what is not, and why. It costs next to nothing.
+// Status reports what is indexed, what is not, and why. It costs almost nothing.
 func (x *Index) Status() Status {
 	s := Status{Dir: x.dir, CacheDir: x.home, Watch: "off", History: "not read yet"}
 	if t := x.tree.Load(); t != nil {
@@ -136,7 +136,7 @@ func historyInWords(h *gitlog.Status) string {
 	return strings.Join(parts, "; ")
 }
 
-// String tells the status in a few lines.
+// String returns the status in a few lines.
 func (s Status) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d files, %.1f MB; %d skipped\n", s.Dir, s.Files, float64(s.Bytes)/1e6, len(s.Skipped))

@@ -13,8 +13,8 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// Parser finds the definitions and references of a source file. The zero Config uses
-// one in pure Go; package retrieval/treesitter has one with grammars.
+// Parser finds the definitions and references of a source file. The zero Config uses a parser in
+// pure Go; package retrieval/treesitter has one with grammars.
 type Parser = symbols.Parser
 
 // Symbol is one definition.
@@ -22,14 +22,14 @@ type Symbol struct {
 	Path               string
 	Name               string
 	Kind               string // such as "func", "method", "class", "type", "const"
-	Container          string // the definitions around it, joined by dots
-	Signature          string // how it begins, on one line and without its body
-	StartLine, EndLine int    // from 1, both included, with its comment
-	Line               int    // where its name stands
-	Exported           bool   // other files may use it, as far as the file tells
+	Container          string // the enclosing definitions, joined by dots
+	Signature          string // its beginning, on one line and without its body
+	StartLine, EndLine int    // from 1, inclusive, with its comment
+	Line               int    // line of its name
+	Exported           bool   // other files may use it, judged only by this file
 }
 
-// FullName is the name with its container, such as "Server.Close".
+// FullName returns the name with its container, such as "Server.Close".
 func (s Symbol) FullName() string {
 	if s.Container == "" {
 		return s.Name
@@ -42,7 +42,7 @@ type Reference struct {
 	Path string
 	Line int
 	Kind string // "call" or "type"
-	In   string // the definition that the place lies in, "" outside of all
+	In   string // the definition that contains the place, "" outside of all
 }
 
 // symbolFormat indexes definitions and references.
@@ -61,7 +61,7 @@ func symbolFormat(p Parser) codestore.Format {
 			if docs[i].Class.Any(worktree.Generated | worktree.Data) {
 				return
 			}
-			if r, err := p.Of(docs[i].Path, text); err == nil { // else a language that is not known, or a file too large
+			if r, err := p.Of(docs[i].Path, text); err == nil { // otherwise the language is unknown or the file is too large
 				files[i] = r
 			}
 		})
@@ -74,11 +74,10 @@ func symbolFormat(p Parser) codestore.Format {
 
 const symbolSection = "symbols"
 
-// ErrNoSymbols is what an Index without symbols answers, see [Config.WordsOnly].
+// ErrNoSymbols is returned by an Index without symbols, see [Config.WordsOnly].
 var ErrNoSymbols = errors.New("retrieval: the index has no symbols; open it without WordsOnly")
 
-// eachSymbols calls fn for each segment of the layer of symbols. Nothing that fn is
-// given may be kept.
+// eachSymbols calls fn for each segment of the layer of symbols. fn must not keep its arguments.
 func (x *Index) eachSymbols(ctx context.Context, fn func(*codestore.Segment, *symbols.Index) error) error {
 	if x.closed.Load() {
 		return ErrClosed
@@ -89,7 +88,7 @@ func (x *Index) eachSymbols(ctx context.Context, fn func(*codestore.Segment, *sy
 	if err := x.symbols.wait(ctx); err != nil {
 		return fmt.Errorf("retrieval: symbols: %w", err)
 	}
-	// All of them are opened first, since fn must not see a segment twice.
+	// All of them are opened first, because fn must not be called twice for a segment.
 	if err := x.mended(ctx, func() error {
 		return x.segmentsOfSymbols(func(*codestore.Segment, *symbols.Index) error { return nil })
 	}); err != nil {
@@ -133,9 +132,9 @@ func toSymbol(path string, d *symbols.Def) Symbol {
 	}
 }
 
-// Definitions finds what is defined by a name: "Close", or "Server.Close" with what is
-// around it. Where nothing is spelled so, case does not matter. It waits until symbols
-// are indexed.
+// Definitions finds the definitions of a name: "Close", or "Server.Close" with the enclosing
+// definition. If none has exactly this spelling, case is ignored. It waits until symbols are
+// indexed.
 func (x *Index) Definitions(ctx context.Context, name string) ([]Symbol, error) {
 	last := name[strings.LastIndexAny(name, ".:#/")+1:]
 	var exact, folded []Symbol
@@ -164,7 +163,7 @@ func (x *Index) Definitions(ctx context.Context, name string) ([]Symbol, error) 
 	return exact, err
 }
 
-// within reports whether a definition lies in what a qualified name says.
+// within reports whether a definition is in the container that a qualified name specifies.
 func within(name, last string, s Symbol) bool {
 	outer := strings.Trim(strings.TrimSuffix(name, last), ".:#/")
 	if outer == "" {
@@ -180,8 +179,8 @@ func sortSymbols(s []Symbol) {
 	slices.SortFunc(s, func(a, b Symbol) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line)) })
 }
 
-// Symbols finds definitions whose names begin with a text or are like it (camel humps,
-// letters left out, slips of spelling), the most alike first.
+// Symbols finds definitions whose names begin with a text or are similar to it (camel humps,
+// missing letters, misspellings), the most similar first.
 func (x *Index) Symbols(ctx context.Context, like string, limit int) ([]Symbol, error) {
 	if limit <= 0 {
 		limit = 20
@@ -229,8 +228,8 @@ func (x *Index) Outline(ctx context.Context, path string) ([]Symbol, error) {
 	return out, err
 }
 
-// References finds where a name is called or used as a type, by path and line: who
-// calls a function. It goes by the name alone.
+// References finds the lines where a name is called or used as a type, by path and line. Uses are
+// matched by name alone.
 func (x *Index) References(ctx context.Context, name string) ([]Reference, error) {
 	name = name[strings.LastIndexAny(name, ".:#/")+1:]
 	var out []Reference

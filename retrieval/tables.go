@@ -11,30 +11,30 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/ranking"
 )
 
-// tables keeps what is known of the files of each segment, so that a search need not
-// find it out anew. A table is never changed once it is here.
+// tables caches the metadata of each segment's files, so that a search need not compute it again. A
+// table is immutable once it is here.
 type tables struct {
 	mu     sync.Mutex
 	of     map[string][]ranking.Info
 	shares ranking.Shares
-	shared int // files that shares was made of
+	shared int // number of files from which shares was computed
 }
 
-// fewFiles is the size of a tree up to which shares are summed again with each change of
-// it; beyond, when it has grown or shrunk by a part of sharesDrift.
+// fewFiles is the size of a tree up to which shares are summed again with each change; a larger
+// tree must first grow or shrink by the fraction sharesDrift.
 const (
 	fewFiles    = 5000
 	sharesDrift = 16
 )
 
-// forget drops all tables, after the log or the whole tree was read again.
+// forget drops all tables after the log or the whole tree was read again.
 func (t *tables) forget() {
 	t.mu.Lock()
 	t.of, t.shares = nil, nil
 	t.mu.Unlock()
 }
 
-// snapshot is one moment of the layer of words, ready to be searched.
+// snapshot is one moment of the layer of words, ready for searching.
 type snapshot struct {
 	view *codestore.View
 	segs []ranking.Segment
@@ -42,7 +42,7 @@ type snapshot struct {
 
 func (s *snapshot) close() { s.view.Close() }
 
-// doc tells what is known of a file that was found.
+// doc returns the metadata of a file that was found.
 func (s *snapshot) doc(segment int, id uint32) codestore.Doc {
 	return s.view.Segments()[segment].Doc(int(id))
 }
@@ -86,7 +86,7 @@ func wordsOf(seg *codestore.Segment) (*openWords, error) {
 	})
 }
 
-// fill gives each segment its table.
+// fill sets the table of each segment.
 func (t *tables) fill(s *snapshot, log *ranking.Log) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -113,7 +113,7 @@ func (t *tables) fill(s *snapshot, log *ranking.Log) {
 		before := t.shares
 		t.shares, t.shared = ranking.SharesOf(all...), files
 		if before != nil && !maps.Equal(before, t.shares) {
-			for i, seg := range s.view.Segments() { // others may read the tables there are
+			for i, seg := range s.view.Segments() { // new slices: others may be reading the existing tables
 				table := slices.Clone(s.segs[i].Info)
 				t.shares.Set(table)
 				now[seg.Name()], s.segs[i].Info = table, table

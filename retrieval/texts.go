@@ -7,17 +7,17 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// texts reads files for their snippets, each once.
+// texts reads files for their snippets, each only once.
 type texts struct {
 	x    *Index
 	seen map[string]*text
 }
 
-// text is a file as it is now.
+// text is a file in its current state.
 type text struct {
 	content []byte
-	starts  []int // of lines
-	stale   bool  // it is no longer what was indexed
+	starts  []int // of each line
+	stale   bool  // differs from the indexed content
 	err     error
 }
 
@@ -33,7 +33,7 @@ func (t *texts) of(d codestore.Doc) *text {
 	return c
 }
 
-// readText reads a document and tells whether it changed since it was indexed.
+// readText reads a document and reports whether it changed since it was indexed.
 func (x *Index) readText(d codestore.Doc) *text {
 	raw, now, err := x.root.ReadFile(d.Path, max(x.cfg.MaxFileSize, worktree.DefaultMaxFileSize))
 	if err != nil {
@@ -45,7 +45,7 @@ func (x *Index) readText(d codestore.Doc) *text {
 	return t
 }
 
-// newText finds the lines of a file's content.
+// newText splits a file's content into lines.
 func newText(content []byte) *text {
 	t := &text{content: content, starts: []int{0}}
 	for i := 0; ; {
@@ -59,7 +59,7 @@ func newText(content []byte) *text {
 	return t
 }
 
-// lines returns lines from first to last, both included.
+// lines returns the lines from first to last, inclusive.
 func (t *text) lines(first, last int) string {
 	last = min(last, len(t.starts))
 	if first < 1 || first > last {

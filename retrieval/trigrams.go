@@ -9,7 +9,7 @@ import (
 
 const trigramSection = "trigrams"
 
-// trigramFormat indexes which three bytes follow one another in each document.
+// trigramFormat indexes the trigrams (sequences of three bytes) of each document.
 func trigramFormat() codestore.Format {
 	return codestore.Format{Name: "trigrams", Version: 1, Build: buildTrigrams}
 }

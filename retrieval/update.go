@@ -14,10 +14,10 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// Update takes in what changed at the given paths, slash-separated and relative to the
-// tree (or absolute and below it): files that are new, changed or gone, or directories.
-// Without paths the whole tree is looked at again, and the git log for new commits.
-// When it returns, searches find the new text.
+// Update indexes the changes at the given paths, which are slash-separated and relative to the tree
+// (or absolute and below it): files that are new, changed or gone, or directories. Without paths it
+// scans the whole tree again, and the git log for new commits. When it returns, searches find the
+// new text.
 func (x *Index) Update(ctx context.Context, paths ...string) error {
 	if x.closed.Load() {
 		return ErrClosed
@@ -34,7 +34,7 @@ func (x *Index) Update(ctx context.Context, paths ...string) error {
 			return err
 		}
 		if path.Base(rel[i]) == ".gitignore" {
-			return x.updateAll(ctx) // it speaks of other files
+			return x.updateAll(ctx) // it decides about other files too
 		}
 	}
 	if err := x.words.wait(ctx); err != nil {
@@ -47,7 +47,7 @@ func (x *Index) Update(ctx context.Context, paths ...string) error {
 	return err
 }
 
-// untilClose returns a context that ends with ctx and with Close.
+// untilClose returns a context that ends with ctx or with Close.
 func (x *Index) untilClose(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(x.life, func() { cancel(ErrClosed) })
@@ -57,7 +57,7 @@ func (x *Index) untilClose(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// updateAll looks at the whole tree and the git log.
+// updateAll scans the whole tree and reads the git log.
 func (x *Index) updateAll(ctx context.Context) error {
 	if err := x.words.wait(ctx); err != nil && ctx.Err() != nil {
 		return err
@@ -74,8 +74,7 @@ func (x *Index) updateAll(ctx context.Context) error {
 	return nil
 }
 
-// updateSome takes in some paths of the tree. lost says that others have to be indexed
-// again.
+// updateSome updates some paths of the tree. lost reports that other files must be indexed again.
 func (x *Index) updateSome(ctx context.Context, paths []string) (lost bool, err error) {
 	x.writes.Lock()
 	defer x.writes.Unlock()
@@ -93,7 +92,7 @@ func (x *Index) updateSome(ctx context.Context, paths []string) (lost bool, err 
 	x.tree.add(files)
 	for _, l := range x.layers() {
 		if !l.isReady() || l.syncing.Load() {
-			continue // its Sync looks at the tree again at its end, see syncBehind
+			continue // its Sync will scan the tree again at its end, see syncBehind
 		}
 		missing, e := l.update(ctx, x.dir, files)
 		if e != nil {
@@ -107,12 +106,12 @@ func (x *Index) updateSome(ctx context.Context, paths []string) (lost bool, err 
 	return lost, err
 }
 
-// relative makes a path one of the tree.
+// relative converts a path to one relative to the tree.
 func (x *Index) relative(p string) (string, error) {
 	if filepath.IsAbs(p) {
 		r, err := filepath.Rel(x.dir, p)
 		if real, e := filepath.EvalSymlinks(x.dir); e == nil && real != x.dir && (err != nil || !filepath.IsLocal(r)) {
-			r, err = filepath.Rel(real, p) // the tree was opened by a link
+			r, err = filepath.Rel(real, p) // the tree was opened through a link
 		}
 		if err != nil {
 			return "", fmt.Errorf("retrieval: update %s: %w", p, err)
@@ -126,8 +125,8 @@ func (x *Index) relative(p string) (string, error) {
 	return p, nil
 }
 
-// rescanEvery is how often a tree is scanned of which not all can be watched, and
-// retryAfter when a change that could not be taken in is tried again.
+// rescanEvery is the interval between scans of a tree that cannot be watched completely. retryAfter
+// is the wait before a failed update is tried again.
 const (
 	rescanEvery = 30 * time.Second
 	retryAfter  = time.Second
@@ -140,14 +139,14 @@ func (x *Index) watch(ctx context.Context) {
 	x.background.Go(func() { f.run(ctx) })
 }
 
-// A follower takes in batches of a Watcher, or scans from time to time without one.
+// A follower processes the batches of a Watcher, or scans from time to time if there is none.
 type follower struct {
 	x  *Index
-	w  *worktree.Watcher // nil when nothing is watched
-	of os.FileInfo       // the directory it watches
+	w  *worktree.Watcher // nil if nothing is watched
+	of os.FileInfo       // the watched directory
 }
 
-// begin watches the directory that has the tree's path now.
+// begin watches the directory that is at the tree's path now.
 func (f *follower) begin(ctx context.Context) {
 	f.end()
 	var err error
@@ -166,12 +165,12 @@ func (f *follower) tell(limit string) { f.x.watching.Store(&limit) }
 
 func (f *follower) end() {
 	if f.w != nil {
-		_ = f.w.Close() // what it has not told is found by a scan
+		_ = f.w.Close() // changes it has not reported are found by a scan
 		f.w = nil
 	}
 }
 
-// stale reports whether another directory, or none, is where the watched one was.
+// stale reports whether the watched directory is gone or was replaced by another one.
 func (f *follower) stale() bool {
 	is, err := os.Stat(f.x.dir)
 	return f.w == nil || err != nil || !os.SameFile(is, f.of)
@@ -181,7 +180,7 @@ func (f *follower) run(ctx context.Context) {
 	defer func() { f.end() }()
 	tick := time.NewTicker(rescanEvery)
 	defer tick.Stop()
-	again, retrying := false, false // what changed could not be taken in
+	again, retrying := false, false // an update has failed and must be repeated
 	for ctx.Err() == nil {
 		var batches <-chan worktree.Batch
 		if f.w != nil {

@@ -1,5 +1,5 @@
-// Package ansi takes out of a program's output what only a terminal obeys: the escape sequences of
-// ECMA-48, bells, and what was overwritten or struck out.
+// Package ansi removes terminal control from a program's output: the escape sequences of ECMA-48,
+// bells, and text that was overwritten or deleted with a backspace.
 package ansi
 
 import (
@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Strip returns a text without what a terminal obeys. Of a line that a carriage return began anew,
-// as progress bars do, it keeps what was written last. The result holds no control character but
+// Strip returns a text without terminal control. Of a line that carriage returns restarted, as
+// progress bars do, it keeps what was written last. The result holds no control characters except
 // tabs and line feeds.
 func Strip(text string) string {
 	i := 0
@@ -32,9 +32,8 @@ func Strip(text string) string {
 	return b.String()
 }
 
-// Line returns a line without what a terminal obeys: escape sequences (colours, titles, links),
-// bells, and the characters that a backspace struck out. A line without such bytes is returned as
-// it is.
+// Line returns a line without terminal control: escape sequences (colours, titles, links), bells,
+// and the characters that a backspace deleted. A line without such bytes is returned unchanged.
 func Line(line string) string {
 	i := 0
 	for i < len(line) && !Control(line[i]) {
@@ -60,7 +59,7 @@ func Line(line string) string {
 			i++
 		case c == 0xc2 && i+1 < len(line) && line[i+1] >= 0x80 && line[i+1] < 0xa0: // other controls as one rune
 			i += 2
-		case c >= 0x80 && c < 0xa0 && len(out) > 0 && out[len(out)-1] == 0xc2: // one that a sequence had torn apart
+		case c >= 0x80 && c < 0xa0 && len(out) > 0 && out[len(out)-1] == 0xc2: // the other half was cut off by an escape sequence
 			out = out[:len(out)-1]
 			i++
 		case Control(c) && c != 0xc2:
@@ -73,10 +72,12 @@ func Line(line string) string {
 	return string(out)
 }
 
-// Control tells bytes that do not print; a tab does, and 0xc2 may begin a control sequence.
+// Control reports whether a byte does not print. A tab prints; 0xc2 counts as control because it
+// may begin a control sequence.
 func Control(c byte) bool { return c < ' ' && c != '\t' || c == 0x7f || c == 0xc2 }
 
-// longestEscape bounds a sequence that has no end, such as a title whose terminator was cut off.
+// longestEscape limits the length of a sequence that has no end, such as a title whose terminator
+// was cut off.
 const longestEscape = 4096
 
 // escape returns where the sequence that begins at line[i] ends.
@@ -88,9 +89,9 @@ func escape(line string, i int) int {
 	switch c := line[i]; {
 	case c == '[':
 		return csi(line, i+1)
-	case strings.IndexByte("]P_^X", c) >= 0: // a string: to the bell or ESC \
+	case strings.IndexByte("]P_^X", c) >= 0: // a string, which ends at a bell or ESC \
 		return stringEnd(line, i+1)
-	case c >= ' ' && c <= '/': // ESC ( B and its like
+	case c >= ' ' && c <= '/': // such as ESC ( B
 		for i < len(line) && line[i] >= ' ' && line[i] <= '/' {
 			i++
 		}
@@ -128,5 +129,5 @@ func stringEnd(line string, i int) int {
 			return j
 		}
 	}
-	return i // no end: what looked like a string is text
+	return i // no final byte: treat it as text
 }

@@ -17,8 +17,8 @@ const (
 	digits = 24
 )
 
-// Handle returns the handle of a text: the beginning of its SHA-256, so that one text has one
-// handle, and a handle cannot name anything but a text.
+// Handle returns the handle of a text: the beginning of its SHA-256. The same text always has the
+// same handle, and a handle cannot name anything except a text.
 func Handle(data []byte) string {
 	sum := sha256.Sum256(data)
 	return prefix + hex.EncodeToString(sum[:])[:digits]

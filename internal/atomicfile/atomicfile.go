@@ -1,5 +1,5 @@
-// Package atomicfile replaces files so that whoever looks finds the old one or the new one, whole,
-// whenever the writer dies.
+// Package atomicfile replaces files atomically: a reader finds the whole old file or the whole new
+// one, even if the writer is killed.
 package atomicfile
 
 import (
@@ -12,22 +12,21 @@ import (
 	"syscall"
 )
 
-// Options say how a file is replaced. The zero value is a file for its owner alone that may be lost
-// with the machine's power.
+// Options describe how a file is replaced. With the zero value only the owner can read the file,
+// and it may be lost in a power failure.
 type Options struct {
 	// Perm is the new file's mode, whatever the umask is; 0 means 0600.
 	Perm fs.FileMode
-	// Temp is the pattern of the name, as os.CreateTemp takes it, under which the file is written
-	// in the same directory; a killed process leaves it behind. "" means one made of the file's own
-	// name.
+	// Temp is the name pattern, as for os.CreateTemp, of the temporary file in the same directory.
+	// A killed process leaves that file behind. "" means a pattern made from the file's own name.
 	Temp string
-	// Sync makes the file last over a crash of the machine: its bytes are on the disk before its
-	// name is, and that before Write returns.
+	// Sync makes the file survive a crash of the machine: the bytes are on the disk before the
+	// rename, and the rename is on the disk before Write returns.
 	Sync bool
 }
 
-// Write makes path hold what fill writes. Where fill or anything else fails, path is as before and
-// nothing is left beside it.
+// Write replaces the contents of path with what fill writes. If fill or any other step fails, path
+// is unchanged and no temporary file is left next to it.
 func Write(path string, o Options, fill func(io.Writer) error) error {
 	err := replace(path, o, fill)
 	if err == nil && o.Sync {
@@ -47,7 +46,7 @@ func replace(path string, o Options, fill func(io.Writer) error) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = tmp.Close() // a second time, mostly
+			_ = tmp.Close() // usually closed already
 			err = errors.Join(err, os.Remove(tmp.Name()))
 		}
 	}()
@@ -66,7 +65,7 @@ func replace(path string, o Options, fill func(io.Writer) error) (err error) {
 	return os.Rename(tmp.Name(), path)
 }
 
-// WriteBytes is [Write] of data.
+// WriteBytes calls [Write] to write data.
 func WriteBytes(path string, o Options, data []byte) error {
 	return Write(path, o, func(w io.Writer) error {
 		_, err := w.Write(data)
@@ -74,11 +73,11 @@ func WriteBytes(path string, o Options, data []byte) error {
 	})
 }
 
-// SyncDir makes renames in a directory last over a crash of the machine. Where a system or a file
-// system cannot, a rename is as durable as it makes it.
+// SyncDir makes renames in a directory survive a crash of the machine. If the system or the file
+// system cannot sync a directory, a rename is only as durable as the file system makes it.
 func SyncDir(dir string) error {
 	if runtime.GOOS == "windows" {
-		return nil // directories cannot be opened for it there
+		return nil // directories cannot be opened for syncing there
 	}
 	d, err := os.Open(dir)
 	if err != nil {

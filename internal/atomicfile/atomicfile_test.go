@@ -84,8 +84,8 @@ func TestFailedWriteChangesNothing(t *testing.T) {
 	}
 }
 
-// TestKilledWhileWriting kills a process that replaces a file over and over: whoever reads finds
-// one of its texts, whole.
+// TestKilledWhileWriting kills a process that replaces a file over and over: a reader always finds
+// one of its texts, complete.
 func TestKilledWhileWriting(t *testing.T) {
 	tier.Normal(t)
 	const size = 100_000

@@ -1,7 +1,7 @@
-// Package chart draws lines and points over two axes as SVG, for commands that show what they
-// measured. A figure is one or more panels over the same horizontal axis, with labelled axes, a
-// legend, and colours that are readable on a light and on a dark ground; lines differ in dashes as
-// well as in colour. [WriteHTML] puts figures and tables on a page that needs nothing else.
+// Package chart draws lines and points over two axes as SVG, for commands that plot their
+// measurements. A figure is one or more panels over the same horizontal axis, with labelled axes, a
+// legend, and colours that are readable on a light and on a dark background; lines differ in dashes
+// as well as in colour. [WriteHTML] puts figures and tables on a self-contained page.
 package chart
 
 import (
@@ -14,19 +14,18 @@ import (
 	"strings"
 )
 
-// Figure is a picture of panels one below the other, which share the horizontal axis and the
-// legend.
+// Figure is a picture of panels one below the other that share the horizontal axis and the legend.
 type Figure struct {
 	Title  string
-	X      string // what the horizontal axis counts, with its unit
+	X      string // label of the horizontal axis, with its unit
 	Panels []Panel
 	Width  int // 0 means 860
 }
 
 // Panel is one set of lines with a vertical axis of its own.
 type Panel struct {
-	Y      string // what the vertical axis counts, with its unit
-	Lines  []Line // lines of the same place in each panel share name, colour and dashes
+	Y      string // label of the vertical axis, with its unit
+	Lines  []Line // lines with the same index in each panel share name, colour and dashes
 	Rules  []Rule
 	Height int  // of the plotted area; 0 means 200
 	Share  bool // values are shares: the axis is in percent
@@ -38,17 +37,17 @@ type Line struct {
 	Name    string
 	Points  []Point
 	Scatter bool // draw the points only, each with its label
-	Bold    bool // the line that the picture is about: whole and wider
+	Bold    bool // the main line of the figure: solid and thicker
 }
 
-// Point is a place in a panel. One that is no number, or has more than 15 digits, is left out and
-// breaks the line.
+// Point is a point of a line. A point whose coordinates are not finite or have more than 15 digits
+// is left out and breaks the line.
 type Point struct {
 	X, Y  float64
 	Label string
 }
 
-// Rule is a horizontal line at a height that matters, such as a limit.
+// Rule is a horizontal line at a notable value, such as a limit.
 type Rule struct {
 	Y    float64
 	Name string
@@ -106,7 +105,7 @@ func (p Panel) height() int {
 	return p.Height
 }
 
-// lines returns the lines by their place, from the first panel that has as many.
+// lines returns the lines by index, from the first panel that has that many.
 func (f Figure) lines() []Line {
 	var lines []Line
 	for _, p := range f.Panels {
@@ -115,7 +114,7 @@ func (f Figure) lines() []Line {
 	return lines
 }
 
-// class returns the classes that style the line at a place.
+// class returns the CSS classes of the line with an index.
 func (l Line) class(place int) string {
 	class := "l" + strconv.Itoa(place%colours)
 	if l.Bold {
@@ -129,7 +128,7 @@ type legendPlace struct {
 	row int
 }
 
-// layLegend places the names of lines in rows of a width.
+// layLegend arranges the names of lines in rows of at most width.
 func layLegend(lines []Line, width float64) (rows int, places []legendPlace) {
 	x := 0.0
 	for _, l := range lines {
@@ -146,7 +145,7 @@ func layLegend(lines []Line, width float64) (rows int, places []legendPlace) {
 	return rows, places
 }
 
-// xAxis covers the points of all panels.
+// xAxis returns an axis over the points of all panels.
 func (f Figure) xAxis() axis {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, p := range f.Panels {
@@ -165,10 +164,11 @@ func (p Panel) each(f func(Point)) {
 	}
 }
 
-// drawable reports whether a point has a place: coordinates that are numbers of at most 15 digits.
+// drawable reports whether a point can be drawn: both coordinates are finite and have at most 15
+// digits.
 func (q Point) drawable() bool {
 	const most = 1e15
-	return math.Abs(q.X) <= most && math.Abs(q.Y) <= most // false for what is no number
+	return math.Abs(q.X) <= most && math.Abs(q.Y) <= most // false for NaN
 }
 
 func text(b *bytes.Buffer, class string, x, y float64, anchor, s string) {
@@ -179,6 +179,6 @@ func num(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
 
 func escape(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a Builder takes everything
+	_ = xml.EscapeText(&b, []byte(s)) // a Builder accepts every write
 	return b.String()
 }

@@ -35,8 +35,8 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// TestEveryPicture draws figures of strange numbers and names: what comes out is XML, and no
-// coordinate is outside the picture or no number.
+// TestEveryPicture draws figures with extreme numbers and odd names: the output is valid XML, and
+// every coordinate is a number inside the picture.
 func TestEveryPicture(t *testing.T) {
 	values := []float64{0, 1, -1, 1e-320, 1e-300, 1e15, 1e300, -1e300, math.MaxFloat64, math.Inf(1), math.NaN(), 0.1, 12345.678}
 	var lines []Line
@@ -88,7 +88,7 @@ func TestLegendRows(t *testing.T) {
 	}
 }
 
-// TestLines: lines of the same place in several panels are one line of the legend.
+// TestLines: lines with the same index in several panels share one entry in the legend.
 func TestLines(t *testing.T) {
 	f := Figure{Panels: []Panel{{Lines: []Line{{Name: "a"}}}, {Lines: []Line{{Name: "a"}, {Name: "b", Bold: true}}}, {}}}
 	var got []string

@@ -21,11 +21,12 @@ type Section struct {
 	Figures []Figure
 }
 
-// colours is how many lines can be told apart; the next begins again.
+// colours is the number of distinct line colours; further lines start again from the first.
 const colours = 8
 
-// ground, ink and faint are what is not a line; lines the colours that Okabe and Ito chose for
-// people who see colours differently, where needed darker on light and lighter on dark.
+// theme holds the colours for one background: ground, ink and faint for everything except lines;
+// lines uses the colour-blind-safe colours of Okabe and Ito, darkened on light or lightened on dark
+// where needed.
 type theme struct {
 	ground, ink, faint string
 	lines              [colours]string
@@ -36,10 +37,11 @@ var (
 	dark  = theme{"#16181c", "#e6e6e6", "#3a3d44", [colours]string{"#aaa", "#f0a92e", "#6cc3f0", "#2fc99a", "#efe04c", "#5b9fe0", "#f07b3c", "#dd95bd"}}
 )
 
-// dashes tell lines apart without colour.
+// dashes distinguish lines without colour.
 var dashes = [colours]string{"", "7 3", "2 2", "9 3 2 3", "4 4", "12 2", "12 5", "1 3"}
 
-// css returns the rules that colour a picture. Not every program that shows SVG knows variables.
+// css returns the rules that colour a picture. It uses no CSS variables, because not every program
+// that shows SVG supports them.
 func (t theme) css() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".ground{fill:%s} text{fill:%s} .grid{stroke:%s} .axis,.rule{stroke:%s}", t.ground, t.ink, t.faint, t.ink)
@@ -73,7 +75,7 @@ th:first-child,td:first-child{text-align:left} svg{max-width:100%;height:auto;ma
 @media(prefers-color-scheme:dark){body{background:#16181c;color:#e6e6e6} th,td{border-color:#3a3d44}}
 `
 
-// WriteHTML writes a page that needs no other file.
+// WriteHTML writes a self-contained page.
 func WriteHTML(w io.Writer, p Page) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<title>%s</title>\n<style>%s</style>\n<h1>%s</h1>\n",

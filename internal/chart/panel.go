@@ -84,15 +84,15 @@ func (l Line) draw(b *bytes.Buffer, place int, px, py func(float64) float64) {
 // axis is the range of an axis and the distance of its ticks.
 type axis struct{ lo, hi, step float64 }
 
-// round returns an axis over at least lo to hi that begins and ends at a tick.
+// round returns an axis that covers lo to hi and begins and ends at a tick.
 func round(lo, hi float64) axis {
 	a := tight(lo, hi, 5)
 	a.lo, a.hi = math.Floor(a.lo/a.step)*a.step, math.Ceil(a.hi/a.step)*a.step
 	return a
 }
 
-// tight returns an axis over lo to hi with about the wanted number of ticks at most. Without any
-// point it is 0 to 1.
+// tight returns an axis over exactly lo to hi with at most about want ticks. Without any points it
+// is 0 to 1.
 func tight(lo, hi, want float64) axis {
 	if lo > hi {
 		lo, hi = 0, 1
@@ -101,7 +101,7 @@ func tight(lo, hi, want float64) axis {
 		room := max(math.Abs(hi)/10, 0.5)
 		lo, hi = lo-room, hi+room
 	}
-	rough := hi/want - lo/want // the difference of two large numbers may be no number
+	rough := hi/want - lo/want // the difference of two large numbers may overflow
 	step := math.Pow(10, math.Floor(math.Log10(rough)))
 	for _, m := range []float64{1, 2, 5, 10} {
 		if m*step >= rough*(1-1e-9) {
@@ -112,7 +112,7 @@ func tight(lo, hi, want float64) axis {
 	return axis{lo, hi, step}
 }
 
-// place returns where v is between the ends of the axis, 0 to 1.
+// place returns the position of v between the ends of the axis, from 0 to 1.
 func (a axis) place(v float64) float64 {
 	return min(max((v-a.lo)/(a.hi-a.lo), 0), 1)
 }
@@ -126,7 +126,7 @@ func (a axis) ticks() []float64 {
 	return out
 }
 
-// short writes a number in as many digits as ticks step apart need.
+// short formats a number with as many digits as ticks step apart need.
 func short(v, step float64) string {
 	for _, u := range []struct {
 		size float64
@@ -139,7 +139,7 @@ func short(v, step float64) string {
 	return strconv.FormatFloat(v, 'f', digits(step), 64)
 }
 
-// digits returns how many digits behind the point tell multiples of step apart.
+// digits returns the number of decimals needed to distinguish multiples of step.
 func digits(step float64) int {
 	return min(max(int(math.Ceil(-math.Log10(step)-1e-9)), 0), 6)
 }

@@ -1,10 +1,10 @@
 // Package devdata finds the development data that tests measure against: recorded runs, corpora,
 // vocabularies.
 //
-// The data lies outside the repository, in a folder named shared beside the checkout, because it is
-// large and belongs to other projects. A checkout without it uses the samples in this package's
+// The data lies outside the repository, in a folder named shared next to the checkout, because it
+// is large and belongs to other projects. A checkout without it uses the samples in this package's
 // testdata: a few records in the format of each set, written for the purpose. The environment
-// variable LUTHIER_SHARED decides what happens otherwise:
+// variable LUTHIER_SHARED selects the data:
 //
 //	(unset)   the shared data if it is there, else the samples
 //	require   the shared data; a test that needs an absent file fails
@@ -39,7 +39,7 @@ func Path(t testing.TB, name string) string {
 }
 
 // Glob returns the files of the data that match a pattern of [filepath.Glob], such as
-// "moe-dev/vocab/*.gguf". It returns at least one file; without one it ends the test as [Path]
+// "moe-dev/vocab/*.gguf". It returns at least one file; if none matches, it ends the test as [Path]
 // does.
 func Glob(t testing.TB, pattern string) []string {
 	t.Helper()
@@ -56,8 +56,8 @@ func Glob(t testing.TB, pattern string) []string {
 	return nil
 }
 
-// Sampled reports whether path, which [Path] or [Glob] returned, is one of the samples: then bars
-// that hold for the whole data do not apply.
+// Sampled reports whether path, which [Path] or [Glob] returned, is one of the samples. Thresholds
+// that hold for the complete data do not apply to samples.
 func Sampled(t testing.TB, path string) bool {
 	t.Helper()
 	return strings.HasPrefix(path, samples(root(t))+string(filepath.Separator))
@@ -91,8 +91,8 @@ func dirs(t testing.TB) []string {
 
 func samples(root string) string { return filepath.Join(root, "internal", "devdata", "testdata") }
 
-// root returns the folder of the root module: the nearest one above the test's own whose go.mod
-// names it. Tests of the modules nested in it find it too.
+// root returns the folder of the root module: the nearest one above the test's folder whose go.mod
+// names it. It also works for tests of nested modules.
 func root(t testing.TB) string {
 	t.Helper()
 	start, err := os.Getwd()

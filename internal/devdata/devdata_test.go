@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// outcome is a testing.TB that notes how a test ended instead of ending it.
+// outcome is a testing.TB that records how a test ended instead of ending it.
 type outcome struct {
 	testing.TB
 	end string
@@ -28,7 +28,7 @@ func (o *outcome) Skipf(format string, args ...any) {
 	panic(o)
 }
 
-// run calls f as a test would and returns what f returned and how the test ended; "" if it went on.
+// run calls f as a test would and returns its result and how the test ended, or "" if it went on.
 func run(t *testing.T, f func(testing.TB) []string) (files []string, end string) {
 	t.Helper()
 	o := &outcome{TB: t}
@@ -41,8 +41,9 @@ func run(t *testing.T, f func(testing.TB) []string) (files []string, end string)
 	return f(o), ""
 }
 
-// tree makes a checkout of the module with samples, a module nested in it, and the folder shared
-// beside it. It returns the folder that holds all of it and makes folder its working directory.
+// tree creates a checkout of the module with samples, a nested module, and a folder named shared
+// next to the checkout. It returns the folder that holds all of it and makes folder its working
+// directory.
 func tree(t *testing.T, folder string) string {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -71,8 +72,8 @@ func tree(t *testing.T, folder string) string {
 	return top
 }
 
-// TestModes looks for a file that is in both folders, in one of them and in none, under every value
-// of the variable, from the root of the module and from a module nested in it.
+// TestModes looks up a file that is in both folders, in one of them and in neither, under every
+// value of the variable, from the root of the module and from a nested module.
 func TestModes(t *testing.T) {
 	const samples = "checkout/internal/devdata/testdata/"
 	absent := func(name string) string {
@@ -112,7 +113,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestGlob matches files of one of the folders, never of both.
+// TestGlob checks that Glob returns files of one folder only, never of both.
 func TestGlob(t *testing.T) {
 	top := tree(t, "checkout")
 	for _, c := range []struct{ mode, pattern, want string }{
@@ -134,8 +135,8 @@ func TestGlob(t *testing.T) {
 	}
 }
 
-// TestWrongMode refuses a value of the variable that means nothing, so that a misspelt require is
-// not taken for none.
+// TestWrongMode checks that an unknown value of the variable is refused, so that a misspelt
+// "require" is not ignored.
 func TestWrongMode(t *testing.T) {
 	tree(t, "checkout")
 	t.Setenv(Env, "required")
@@ -150,7 +151,7 @@ func TestWrongMode(t *testing.T) {
 	}
 }
 
-// TestOutside fails a test that is in no folder of the module.
+// TestOutside checks that a test outside the module's folders fails.
 func TestOutside(t *testing.T) {
 	tree(t, "elsewhere")
 	_, end := run(t, func(tb testing.TB) []string { return []string{Path(tb, "set/both.txt")} })
@@ -159,8 +160,8 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// TestSampled tells samples from the shared data, and from a folder whose name begins as theirs
-// does.
+// TestSampled checks that Sampled distinguishes samples from the shared data, and from a folder
+// whose name has the samples folder's name as a prefix.
 func TestSampled(t *testing.T) {
 	top := tree(t, "checkout/examples/nested")
 	for name, want := range map[string]bool{
@@ -174,8 +175,8 @@ func TestSampled(t *testing.T) {
 	}
 }
 
-// TestEverySetHasSamples lists the samples of this checkout: a set that is missing here is tested
-// nowhere but beside the shared data.
+// TestEverySetHasSamples lists the sets that have samples in this checkout: a set without samples
+// is tested only where the shared data is available.
 func TestEverySetHasSamples(t *testing.T) {
 	t.Setenv(Env, "samples")
 	for _, pattern := range []string{

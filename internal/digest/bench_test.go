@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// all is every development log in one text.
+// all returns every development log in one text.
 func all(b *testing.B) string {
 	var s strings.Builder
 	for _, r := range records(b) {
@@ -15,7 +15,7 @@ func all(b *testing.B) string {
 	return s.String()
 }
 
-// BenchmarkDigest reads the development logs one after the other, each to 3 % of its tokens.
+// BenchmarkDigest digests the development logs one after the other, each to 3 % of its tokens.
 func BenchmarkDigest(b *testing.B) {
 	rs := records(b)
 	size := 0
@@ -29,7 +29,7 @@ func BenchmarkDigest(b *testing.B) {
 	})
 }
 
-// BenchmarkScan is the part that every byte goes through.
+// BenchmarkScan measures the scanner, which every byte passes through.
 func BenchmarkScan(b *testing.B) {
 	logs := all(b)
 	cpuTime(b, len(logs), func() {

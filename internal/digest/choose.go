@@ -23,7 +23,7 @@ func (s *selection) choose() {
 		it := &s.items[i]
 		if it.rank < rankNever && it.cost <= left && !written[it.text] {
 			written[it.text] = true
-			if it.kind == KindError { // its place need not stand below it again
+			if it.kind == KindError { // its place need not be repeated below it
 				if at, ok := findPlace(it.text); ok && at.from == 0 {
 					written[it.text[:at.to]] = true
 				}
@@ -34,16 +34,15 @@ func (s *selection) choose() {
 	}
 }
 
-// Shares of the budget where there are more failing tests than it holds: what their names may take
-// at all (the rest is for the message that most of them share), and what the full names may take of
-// that.
+// Shares of the budget if it cannot hold all failing tests: the share for their names (the rest is
+// for the message that most of them share), and the part of that share for full names.
 const (
 	nameShare = 0.92
 	fullShare = 0.9
 )
 
-// shortNames makes room where there are more failing tests than the budget holds: the last of them
-// are named without file and class, and those that do not fit even so are counted.
+// shortNames makes room if the budget cannot hold all failing tests: the last of them are named
+// without file and class, and those that still do not fit are only counted.
 func (s *selection) shortNames() {
 	room := int(nameShare * float64(s.budget))
 	full := 0
@@ -78,7 +77,7 @@ func (s *selection) shortNames() {
 	}
 }
 
-// tail is the last part of a test's name.
+// tail returns the last part of a test's name.
 func tail(name string) string {
 	if i := strings.Index(name, " ("); i > 0 {
 		return name[:i]

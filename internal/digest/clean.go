@@ -6,10 +6,10 @@ import (
 	"github.com/luthier-dev/luthier/internal/ansi"
 )
 
-// Clean returns an output as a person would have seen it at the end: without escape sequences, with
-// of each line that a progress bar overwrote only its last state, without the marks that CI
-// services put around sections and the times GitHub puts before lines, and with at most two blank
-// lines in a row. Text that has none of this is returned as it is.
+// Clean returns an output as a person would see it on the screen at the end: without escape
+// sequences, only the last state of each line that a progress bar overwrote, without the marks that
+// CI services put around sections and the times GitHub puts before lines, and with at most two
+// blank lines in a row. Text that has none of this is returned unchanged.
 func Clean(text string) string {
 	i := firstNoise(text)
 	if i == len(text) {
@@ -18,7 +18,7 @@ func Clean(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))
 	b.WriteString(text[:i])
-	blank := i - len(strings.TrimRight(text[:i], "\n")) - 1 // lines already written
+	blank := i - len(strings.TrimRight(text[:i], "\n")) - 1 // blank lines already written
 	for rest := text[i:]; rest != ""; {
 		line, after, ended := strings.Cut(rest, "\n")
 		rest = after
@@ -41,7 +41,7 @@ func Clean(text string) string {
 	return b.String()
 }
 
-// firstNoise returns where the first line begins that Clean may change, or the length of text.
+// firstNoise returns the start of the first line that Clean may change, or the length of text.
 func firstNoise(text string) int {
 	start, newlines := 0, 0
 	for i := 0; i < len(text); i++ {
@@ -61,7 +61,7 @@ func firstNoise(text string) int {
 	return len(text)
 }
 
-// cleanLine cleans one line; it may have to go altogether.
+// cleanLine cleans one line. It reports false if the line is to be dropped.
 func cleanLine(line string) (string, bool) {
 	line = strings.TrimSuffix(line, "\r")
 	was := line
@@ -71,11 +71,11 @@ func cleanLine(line string) (string, bool) {
 	} else if line = ansi.Line(line); strings.HasPrefix(line, "travis_fold:") || strings.HasPrefix(line, "travis_time:") {
 		return "", false
 	}
-	return line, line != "" || was == "" // a line of nothing but colours was none
+	return line, line != "" || was == "" // a line that held only colours is dropped
 }
 
-// overwritten returns what is left of a line that was written over again and again. States that
-// have little in common with the one after them were no progress but lines of their own, and stay.
+// overwritten returns what is left of a line that was overwritten repeatedly. A state that has
+// little in common with the next one was not progress but a line in its own right, and is kept.
 func overwritten(line string) string {
 	var kept []string
 	for part := range strings.SplitSeq(line, "\r") {
@@ -92,8 +92,8 @@ func overwritten(line string) string {
 	return strings.Join(kept, "\n")
 }
 
-// alike tells two states of a progress line: their first letters are the same, or neither says
-// much.
+// alike reports whether two states look like the same progress line: their first words are the
+// same, or one of them has hardly any text.
 func alike(a, b string) bool {
 	if strings.HasPrefix(b, a) {
 		return true
@@ -102,8 +102,8 @@ func alike(a, b string) bool {
 	return x == y
 }
 
-// words3 is the beginning of s in letters alone, up to the third word or to what a bar and a count
-// are drawn with.
+// words3 returns the beginning of s as letters only, up to the third word or up to the characters
+// that draw a bar or a count.
 func words3(s string) string {
 	var b [24]byte
 	n, words := 0, 0
@@ -124,7 +124,7 @@ func words3(s string) string {
 	return string(b[:n])
 }
 
-// githubTime is the length of the time that GitHub's runners write before each line:
+// githubTime returns the length of the time that GitHub's runners write before each line:
 // 2024-01-31T12:30:59.1234567Z.
 func githubTime(s string) int {
 	if len(s) >= 28 && s[4] == '-' && s[10] == 'T' && s[19] == '.' && s[27] == 'Z' {

@@ -15,5 +15,5 @@ func cpuTime(b *testing.B, bytes int, run func()) {
 	}
 }
 
-// spent is 0: nothing is known of the time of processors here.
+// spent returns 0: processor time is not available here.
 func spent() time.Duration { return 0 }

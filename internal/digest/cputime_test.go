@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// cpuTime reports, beside the time on the clock, bytes for each second of a processor: a busy
-// machine shows less of the one but not of the other.
+// cpuTime reports, besides wall-clock time, bytes per second of processor time, which a busy
+// machine does not distort.
 func cpuTime(b *testing.B, bytes int, run func()) {
 	b.SetBytes(int64(bytes))
 	b.ReportAllocs()

@@ -2,7 +2,7 @@ package digest
 
 import "strings"
 
-// boilerplate is what tools write below every error.
+// boilerplate lists the beginnings of lines that tools write below every error.
 var boilerplate = newPrefixes(
 	"-> [Help", "[Help ", "To see the full stack trace", "Re-run Maven", "For more information about the errors", "After correcting the problems", "Please refer to ",
 	"Try: ", "> Run with --", "Run with --", "* Try:", "* Get more help", "* Exception is:", "note: run with `RUST_BACKTRACE", "npm ERR! A complete log", "npm ERR!     /",
@@ -10,13 +10,13 @@ var boilerplate = newPrefixes(
 	"COMPILATION ERROR", "Help 1]", "Tests in error", "npm ERR! Linux", "npm ERR! argv", "npm ERR! node v", "npm ERR! npm  v", "npm ERR! This is probably not", "npm error A complete log", "npm error To see a list", "npm error   npm run", "For more information about an error", "npm ERR! Additional logging",
 )
 
-// errorLead begins lines that report an error.
+// errorLead is the beginning of a line that reports an error.
 type errorLead struct {
 	text     string
-	strength int // how sure it is
+	strength int // how certain the error is
 }
 
-// fits tells whether what follows the beginning lets it be an error.
+// fits reports whether the text after the beginning is compatible with an error.
 func (l errorLead) fits(rest string) bool {
 	switch l.text {
 	case "error":
@@ -47,20 +47,20 @@ var errorLeads = []errorLead{
 	{"Error ", strengthLog}, {"[ERROR] ", strengthLog}, {"ERROR", strengthLog}, {"Killed", strengthError}, {"Aborted", strengthError}, {"FAILURE: ", strengthError}, {"failure: ", strengthError},
 }
 
-// verdictParts mark the last word of a step, wherever they stand in a line.
+// verdictParts mark the last word of a step, anywhere in a line.
 var verdictParts = []string{
 	" exited with ", "Process completed with exit code ", " returned a non-zero code", "did not complete successfully: exit code", "Command failed: ", "ELIFECYCLE", "Failed to execute goal ",
 	"Execution failed for task ", " exit status ", "failed with exit code ", "non-zero exit", "exit code 1", "process exited with code",
 }
 
-// diagnostic takes an error that no test owns.
+// diagnostic handles an error that belongs to no test.
 func (p *parser) diagnostic(l line) bool {
 	t := l.text
 	if l.cues&(cueError|cueFail|cueSummary|cueFrame) == 0 && l.level != levelError {
 		return false
 	}
 	if p.section == sectionMuted || p.section == sectionPytest && p.open != nil || p.muted {
-		if errorClass(t) >= strengthNamed { // what a test wrote about an error may be its cause
+		if errorClass(t) >= strengthNamed { // an error that a test logged may be the cause of its failure
 			p.wrongly(t, l.n, strengthLog)
 		}
 		return false
@@ -82,7 +82,7 @@ func (p *parser) diagnostic(l line) bool {
 	if p.linted(l) || p.placed(l) {
 		return true
 	}
-	if p.open != nil && p.idle < 8 && l.level == levelError && l.indent >= 2 { // more of a compiler's diagnostic
+	if p.open != nil && p.idle < 8 && l.level == levelError && l.indent >= 2 { // continuation of a compiler's diagnostic
 		p.open.detail(note{t, l.n})
 		return true
 	}
@@ -100,13 +100,14 @@ func (p *parser) diagnostic(l line) bool {
 	return true
 }
 
-// attach makes f what the lines that follow belong to.
+// attach makes f the finding that the following lines belong to.
 func (p *parser) attach(f *finding) {
 	p.close()
 	p.open, p.idle = f, 0
 }
 
-// led returns how sure a line without a place is an error, by how it begins and by what is in it.
+// led returns how certain it is that a line without a place is an error, judged by its beginning
+// and its words.
 func (p *parser) led(l line) int {
 	t := l.text
 	if l.cues&cueVerdict != 0 {
@@ -138,7 +139,7 @@ func (p *parser) led(l line) int {
 	return 0
 }
 
-// zero tells a line that denies errors: "0 errors", "no errors", "errors: 0", "without error".
+// zero reports whether a line denies errors: "0 errors", "no errors", "errors: 0", "without error".
 func zero(t string) bool {
 	low := strings.ToLower(t[:min(len(t), 300)])
 	for _, s := range []string{"0 error", "no error", "errors: 0", "error: 0", "without error", "0 fail", "failed: 0", "failures: 0", "errors=0", "error-free", "if error", "on error", "ignore error", "no problem", "0 warnings"} {
@@ -149,7 +150,7 @@ func zero(t string) bool {
 	return false
 }
 
-// hints are words of errors that may stand anywhere in a line.
+// hints are words that suggest an error anywhere in a line.
 var hints = build(map[cue][]string{cueError: {
 	"error", "failed", "failure", "exception", "cannot ", "could not", "unable to", "not found", "no such", "denied", "undefined", "fatal", "timed out", "aborted", "refused", "unresolved", "mismatch",
 	"core dumped", "out of memory", "killed", "invalid ", "unexpected", "missing ", "panic", "crash", "violation",
@@ -157,7 +158,7 @@ var hints = build(map[cue][]string{cueError: {
 
 func hinted(t string) bool { return hints.word(t[:min(len(t), 400)]) }
 
-// placed takes a compiler's diagnostic: path:12:3: error: message.
+// placed handles a compiler's diagnostic: path:12:3: error: message.
 func (p *parser) placed(l line) bool {
 	t := l.text
 	at, ok := findPlace(t)
@@ -199,7 +200,7 @@ func (p *parser) placed(l line) bool {
 	}
 	f := p.wrongly(message, l.n, strength)
 	from, to := at.from, at.to
-	if lead != "" && lead[0] == ':' && !strings.Contains(lead, " ") { // Gradle writes ":task" and no line end
+	if lead != "" && lead[0] == ':' && !strings.Contains(lead, " ") { // Gradle writes ":task" without a line end
 		from = 0
 	}
 	if i := strings.IndexAny(t[to:min(len(t), to+8)], ")]"); i > 0 && t[to] == ',' { // (12,5), [12,5]
@@ -210,13 +211,13 @@ func (p *parser) placed(l line) bool {
 	return true
 }
 
-// placedError tells that a text begins with a place, so that it is no test's name.
+// placedError reports whether a text begins with a place and therefore is not a test's name.
 func placedError(s string) bool {
 	at, ok := findPlace(s)
 	return ok && at.from == 0
 }
 
-// quoted tells a line of source that a report shows: "  12 | code", "> 12 | code".
+// quoted reports whether a line shows source code in a report: "  12 | code", "> 12 | code".
 func quoted(t string) bool {
 	t = strings.TrimLeft(t, "> ")
 	i := 0
@@ -226,7 +227,7 @@ func quoted(t string) bool {
 	return i > 0 && strings.HasPrefix(t[i:], " |") || strings.HasPrefix(t, "| ")
 }
 
-// linted takes ESLint's lines below the name of a file: 12:5  error  message  rule.
+// linted handles ESLint's lines below the name of a file: 12:5  error  message  rule.
 func (p *parser) linted(l line) bool {
 	t := l.text
 	if !digit(t[0]) {
@@ -258,7 +259,7 @@ func (p *parser) linted(l line) bool {
 
 var passed = newPrefixes("panic({", "panic(0x", "goroutine ", "✓ ", "✔ ", "√ ", "ok ", "PASS", "--- PASS", "=== RUN", "=== PAUSE", "=== CONT", "--- SKIP", "Downloading", "Downloaded", "Progress")
 
-// passing tells a line that says that something went well, whatever words are in its name.
+// passing reports whether a line says that something succeeded, whatever words its name contains.
 func passing(t string) bool {
 	if quoted(t) {
 		return true

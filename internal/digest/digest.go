@@ -1,6 +1,6 @@
 package digest
 
-// Kind is what a fact is about.
+// Kind is the subject of a fact.
 type Kind string
 
 // The kinds of facts.
@@ -12,17 +12,17 @@ const (
 	KindExpected Kind = "expected/got"
 	KindSummary  Kind = "summary"
 	KindExit     Kind = "exit code"
-	KindLine     Kind = "line" // kept for its rarity or for where it stands
+	KindLine     Kind = "line" // kept because it is rare or because of its position
 )
 
-// Fact is something that a digest kept.
+// Fact is a piece of information that a digest kept.
 type Fact struct {
 	Kind Kind
 	Text string
 	Line int // in the raw output, from 1; 0 for the exit code
 }
 
-// Input is what a tool has written, and what is known of it.
+// Input is the output of a tool, with what is known about it.
 type Input struct {
 	Text     string
 	ExitCode int
@@ -36,7 +36,7 @@ type Output struct {
 	Facts  []Fact
 }
 
-// Digest keeps what matters of an output within a budget.
+// Digest keeps the important parts of an output within a budget.
 func Digest(in Input) Output {
 	p := parse(in.Text)
 	s := &selection{budget: in.Budget - in.Budget/7}

@@ -9,7 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tokencount"
 )
 
-// check holds a digest to what is true of every digest.
+// check verifies properties that hold for every digest.
 func check(t *testing.T, in Input, d Output) {
 	t.Helper()
 	if n := tokencount.Estimate(d.Text); n != d.Tokens || n > max(in.Budget, 0) {
@@ -86,7 +86,7 @@ func FuzzFold(f *testing.F) {
 		if len(folded) > len(text) {
 			t.Fatalf("longer: %q became %q", text, folded)
 		}
-		for line := range strings.Lines(folded) { // what is left is what was there
+		for line := range strings.Lines(folded) { // every line left was in the original
 			line = strings.TrimSuffix(line, "\n")
 			if !strings.Contains(text, line) && !strings.Contains(line, "[") {
 				t.Fatalf("a line that was not there: %q", line)

@@ -2,14 +2,14 @@ package digest
 
 import "strings"
 
-// errorSuffixes end the names of classes of errors.
+// errorSuffixes are the endings of error class names.
 var errorSuffixes = []string{"Error", "Exception", "Failure", "Fault", "Interrupt", "Failed", "Errors", "Panic", "Timeout", "Denied", "NotFound", "DoesNotExist", "Mismatch", "Exit"}
 
-// leads stand before the class of an error.
+// leads are texts that precede the class of an error.
 var leads = newPrefixes("Caused by: ", "Uncaught ", "Unhandled ", "Suppressed: ", "uncaught exception: ", "(node:", "Exception: ", "! ", "** (")
 
-// errorClass tells whether a line begins with the class of an error, and how sure that is an error:
-// 0 if it is none.
+// errorClass returns how certain it is that a line begins with the class of an error: 0 if it does
+// not.
 func errorClass(t string) int {
 	for i := leads.of(t); i >= 0; i = leads.of(t) {
 		t = t[len(leads.list[i]):]
@@ -34,7 +34,7 @@ func errorClass(t string) int {
 	for _, suffix := range errorSuffixes {
 		if strings.HasSuffix(name, suffix) {
 			if len(name) == len(suffix) && suffix != "Error" && suffix != "Exception" && last == 0 {
-				return 0 // "Failed", "Timeout" alone are words
+				return 0 // "Failed" and "Timeout" alone are ordinary words
 			}
 			if name == t[:i] && name == suffix && i == len(t) {
 				return 0
@@ -48,20 +48,20 @@ func errorClass(t string) int {
 	return 0
 }
 
-// nameByte tells the bytes of a qualified name.
+// nameByte reports whether a byte can be part of a qualified name.
 func nameByte(c byte) bool {
 	return letter(c) || digit(c) || c == '_' || c == '.' || c == '$'
 }
 
-// classEnd tells whether what follows a name lets it be the class of an error.
+// classEnd reports whether the text after a name is compatible with the name being an error class.
 func classEnd(rest string) bool {
 	return rest == "" || strings.HasPrefix(rest, ": ") || rest == ":" || strings.HasPrefix(rest, " at ") || strings.HasPrefix(rest, " [") || strings.HasPrefix(rest, "(") || strings.HasPrefix(rest, ") ")
 }
 
-// frame takes a place of a trace.
+// frame handles a line that names a frame of a trace.
 func (p *parser) frame(l line) bool {
 	t := l.text
-	if p.test != "" && p.open == nil && l.cues&cueFrame != 0 && l.indent > 0 { // what a Go test logs before its verdict
+	if p.test != "" && p.open == nil && l.cues&cueFrame != 0 && l.indent > 0 { // logged by a Go test before its verdict
 		if at, ok := findPlace(t); ok && at.from == 0 && strings.HasPrefix(t[at.to:], ": ") {
 			p.say(p.test, note{t, l.n})
 			return true
@@ -109,7 +109,7 @@ func (p *parser) frame(l line) bool {
 	return true
 }
 
-// panicked takes the first line of a panic of Rust; the next one is its message.
+// panicked handles the first line of a Rust panic; the next one is its message.
 func (p *parser) panicked(l line) bool {
 	_, rest, ok := strings.Cut(l.text, " panicked at ")
 	if !ok || !strings.HasSuffix(rest, ":") {
@@ -130,10 +130,10 @@ func frameLead(t string) bool {
 	return frameLeads.has(t) || len(t) > 2 && t[0] == '#' && digit(t[1])
 }
 
-// continued takes a line as the message of the open finding.
+// continued handles a line as the message of the open finding.
 func (p *parser) continued(l line) bool {
 	t := l.text
-	if strings.HasPrefix(t, "panic: test timed out") { // it is no fault of the test before it
+	if strings.HasPrefix(t, "panic: test timed out") { // not the fault of the test before it
 		p.attach(p.wrongly(t, l.n, strengthVerdict))
 		return true
 	}
@@ -142,7 +142,7 @@ func (p *parser) continued(l line) bool {
 		p.open.message(note{t, l.n})
 		return true
 	}
-	if t == "Failed example:" && len(p.pending) > 0 { // doctest names the test in the frame before
+	if t == "Failed example:" && len(p.pending) > 0 { // doctest names the test in the frame above
 		if _, name, ok := strings.Cut(p.pending[len(p.pending)-1].text, ", in "); ok {
 			at := p.pending[len(p.pending)-1]
 			p.fail(name, at.line).frame(at)
@@ -170,7 +170,7 @@ func (p *parser) continued(l line) bool {
 		}
 		return true
 	}
-	if p.section == sectionNone && strings.HasPrefix(t, "E   ") && errorClass(strings.TrimSpace(t[1:])) > 0 { // pytest, its heading cut off
+	if p.section == sectionNone && strings.HasPrefix(t, "E   ") && errorClass(strings.TrimSpace(t[1:])) > 0 { // pytest, with its heading cut off
 		p.attach(p.wrongly(strings.TrimSpace(t[1:]), l.n, strengthNamed))
 		p.section = sectionPytest
 		return true
@@ -217,7 +217,7 @@ func (p *parser) continued(l line) bool {
 	return false
 }
 
-// pytestError takes a line that pytest marked with E.
+// pytestError handles a line that pytest marked with E.
 func (p *parser) pytestError(s string, n int) {
 	p.idle = 0
 	if p.open.unsure() || errorClass(s) > 0 {
@@ -227,7 +227,7 @@ func (p *parser) pytestError(s string, n int) {
 	p.open.detail(note{s, n})
 }
 
-// raised takes the error of a Python trace whose frames are pending.
+// raised handles the error of a Python trace whose frames are pending.
 func (p *parser) raised(t string, n int) {
 	f := p.open
 	if f == nil || f.name == "" {
@@ -245,8 +245,8 @@ func (p *parser) raised(t string, n int) {
 	p.pending, p.idle = nil, 0
 }
 
-// classLike tells a line that may be an error of a class whose name says nothing, as it stands
-// below a trace.
+// classLike reports whether a line below a trace may be an error whose class name does not look
+// like one.
 func classLike(t string) bool {
 	i := 0
 	for i < len(t) && (letter(t[i]) || digit(t[i]) || t[i] == '_' || t[i] == '.') {
@@ -255,7 +255,8 @@ func classLike(t string) bool {
 	return i > 3 && strings.HasPrefix(t[i:], ": ") && (upper(t[0]) || strings.Contains(t[:i], ".")) || i == len(t) && i > 5 && upper(t[0])
 }
 
-// progress tells a line of a runner's progress, which is no message of the test before it.
+// progress reports whether a line shows a runner's progress and so is not a message of the test
+// before it.
 func progress(t string) bool {
 	for _, lead := range []string{"✔", "✓", "√", "✖", "PASS", "ok ", "Running ", "[INFO]", "Tests run", "WARN", "Chrome", "Firefox", "Headless", "PhantomJS", "===", "---", "test ", "<", "at ", "[", "{", "ℹ", "duration_ms", "type: ", "location: ", "failures:", "Start ", "⎯", "Expected ", "..."} {
 		if strings.HasPrefix(t, lead) {
@@ -265,13 +266,13 @@ func progress(t string) bool {
 	return strings.HasSuffix(t, "PASSED") || strings.HasSuffix(t, "... ok") || strings.HasSuffix(t, "%]")
 }
 
-// details of an expectation: the words that begin a line.
+// expectations are the words that begin a line with details of an expectation.
 var expectations = newPrefixes(
 	"expected", "actual", "received", "got", "want", "left:", "right:", "but was", "but got", "failed example", "value of", "to equal", "+++ ", "--- ", "+ ", "- ", "-expected", "+received",
 	"assertion", "diff", "result:", "difference:", "exp:", "act:", "found:", "instead", "failure/error:", "error trace", "error:", "failed asserting", "code:  ", "messages:", "#   ",
 )
 
-// detail takes what a test expected and what it got.
+// detail handles a line that says what a test expected or what it got.
 func (p *parser) detail(l line) bool {
 	if p.open == nil || p.muted || p.section == sectionMuted {
 		return false

@@ -45,9 +45,9 @@ func records(t testing.TB) (out []record) {
 	return out
 }
 
-// counter returns how a real tokenizer of the development set counts the tokens of a text. The
-// vocabularies of the samples are too small to count as one of today's models does; in their place
-// the estimate counts.
+// counter returns a function that counts the tokens of a text with a real tokenizer of the
+// development set. The vocabularies of the samples are too small to count like today's models, so
+// with the samples it returns the estimate instead.
 func counter(t testing.TB, name string) func(string) int {
 	t.Helper()
 	path := devdata.Path(t, "moe-dev/vocab/ggml-vocab-"+name+".gguf")
@@ -66,7 +66,7 @@ func counter(t testing.TB, name string) func(string) int {
 	return v.Count
 }
 
-// share counts facts kept of facts that were to be kept.
+// share counts the facts kept, out of all that should be kept.
 type share struct{ kept, all int }
 
 func (s share) String() string {
@@ -98,8 +98,8 @@ func (t table) log(tb testing.TB) {
 }
 
 // TestRecall digests every log of at least 40 kB to 3 % of its tokens and counts the labelled facts
-// that are kept, with the budget counted by one real vocabulary, and the budget kept by every one
-// that is like those of today's models.
+// that are kept. The budget is counted with one real vocabulary, and must hold with every
+// vocabulary like those of today's models.
 func TestRecall(t *testing.T) {
 	tier.Normal(t)
 	count := counter(t, "qwen2")

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// tests adds the failing tests; those that failed with the same message stand together, and it is
-// said once.
+// tests adds the failing tests. Tests that failed with the same message are grouped, and the
+// message is written once.
 func (s *selection) tests(p *parser) {
 	block := map[string]int{}
 	p.findings = whole(p.findings)
@@ -29,14 +29,15 @@ func (s *selection) tests(p *parser) {
 	}
 }
 
-// whole leaves out the tests that were named in short while they ran and in full in the report.
+// whole drops findings with a short test name, printed while the test ran, if the report names the
+// same test in full.
 func whole(findings []*finding) []*finding {
 	ends := map[string]bool{}
 	for _, f := range findings {
 		for _, sep := range []string{" › ", " > ", " "} {
 			if i := strings.LastIndex(f.name, sep); i > 0 && len(f.traces) > 0 {
 				ends[strings.TrimSuffix(f.name[i+len(sep):], ":")] = true
-				if sep == " " { // mocha's titles: any end of the words
+				if sep == " " { // mocha joins titles with spaces, so every suffix of words counts
 					for i := 0; i < len(f.name) && len(f.name) < 300; i++ {
 						if f.name[i] == ' ' {
 							ends[strings.TrimSuffix(f.name[i+1:], ":")] = true
@@ -55,7 +56,8 @@ func whole(findings []*finding) []*finding {
 	return kept
 }
 
-// body adds what is known of a finding below its name; of those of one message, the first says it.
+// body adds what is known of a finding below its name. Of findings with the same message, only the
+// first shows it.
 func (s *selection) body(f *finding, b int, seen bool) {
 	for i, t := range f.traces {
 		rank, place := rankMessage, rankFrame

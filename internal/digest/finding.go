@@ -1,21 +1,21 @@
 package digest
 
-// A note is a line worth keeping, as it will be written.
+// A note is a line worth keeping, in the form in which it will be written.
 type note struct {
 	text string
 	line int // in the raw output, from 1
 }
 
-// A finding is a test that failed, or an error outside of any test, with what is known of it.
+// A finding is a failed test, or an error outside of any test, with what is known about it.
 type finding struct {
 	name     string // of the failing test; empty for an error
 	line     int
-	strength int // how sure it is that this is an error: see the constants
-	count    int // how often it was seen
+	strength int // certainty that this is an error: see the constants
+	count    int // number of times it was seen
 	traces   []*trace
 	details  []note // expected and got
 	places   []note // of a diagnostic: where it was reported
-	fresh    bool   // the test was named again: what follows is another report
+	fresh    bool   // the test was named again: what follows is a new report
 }
 
 // A trace is an error with the frames it came from.
@@ -23,10 +23,10 @@ type trace struct {
 	message note // empty if it is not known
 	frames  []note
 	inner   bool // the innermost frame is the last one, as Python writes them
-	weak    bool // the message may give way to a better one
+	weak    bool // the message may be replaced by a better one
 }
 
-// How sure a line is an error.
+// Certainty that a line is an error.
 const (
 	strengthHint    = 1 // a word such as "cannot" in a line
 	strengthWarning = 2
@@ -36,7 +36,7 @@ const (
 	strengthVerdict = 8 // a build tool's last word
 )
 
-// Bounds on what is kept of one finding and of one output, so that memory stays small whatever the
+// Limits on what is kept for one finding and for one output, so that memory stays small for any
 // input.
 const (
 	mostTraces   = 8
@@ -55,7 +55,7 @@ func (f *finding) current() *trace {
 	return f.traces[len(f.traces)-1]
 }
 
-// message takes an error. It begins a trace of its own if the current one has its error already.
+// message records an error. It begins a new trace if the current one already has its error.
 func (f *finding) message(n note) {
 	t := f.current()
 	if t.weak || t.message.text == "" {
@@ -67,21 +67,21 @@ func (f *finding) message(n note) {
 			return
 		}
 	}
-	if len(f.traces) == mostTraces { // the last one is what came of them all
+	if len(f.traces) == mostTraces { // replace the last one: it is the final result of the chain
 		f.traces[mostTraces-1] = &trace{message: n}
 		return
 	}
 	f.traces = append(f.traces, &trace{message: n})
 }
 
-// suggest takes what may be the error, until a better one comes.
+// suggest records a possible error message, until a better one comes.
 func (f *finding) suggest(n note) {
 	if t := f.current(); t.message.text == "" {
 		t.message, t.weak = n, true
 	}
 }
 
-// unsure tells that no error is known yet, or not for certain.
+// unsure reports whether no error is known yet, or none for certain.
 func (f *finding) unsure() bool {
 	if len(f.traces) == 0 || f.fresh {
 		return true
@@ -90,7 +90,7 @@ func (f *finding) unsure() bool {
 	return t.weak || t.message.text == ""
 }
 
-// frame keeps the first and the last frames of a trace.
+// frame adds a frame to the current trace, which keeps only the first and the last frames.
 func (f *finding) frame(n note) {
 	t := f.current()
 	if len(t.frames) < mostFrames {
@@ -101,7 +101,7 @@ func (f *finding) frame(n note) {
 	t.frames[mostFrames-1] = n
 }
 
-// reported tells that the last trace has all that a report says: its error for certain, or an error
+// reported reports whether the last trace is complete: it has its error for certain, or an error
 // and frames.
 func (f *finding) reported() bool {
 	if len(f.traces) == 0 {
@@ -111,12 +111,12 @@ func (f *finding) reported() bool {
 	return t.message.text != "" && (!t.weak || len(t.frames) > 0)
 }
 
-// framed tells whether the current trace has frames.
+// framed reports whether the current trace has frames.
 func (f *finding) framed() bool {
 	return len(f.traces) > 0 && !f.fresh && len(f.traces[len(f.traces)-1].frames) > 0
 }
 
-// head is the first error that is known.
+// head returns the first known error.
 func (f *finding) head() note {
 	for _, t := range f.traces {
 		if t.message.text != "" {

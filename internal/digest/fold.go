@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Fold says what repeats in an output only once: a line that comes several times in a row, lines in
-// a row that differ in numbers alone, a block of lines that was there before, and a long line that
-// was there before. What was left out stands in square brackets in its place, with its count. Lines
-// that tell of errors are left out only if they are the same to the byte.
+// Fold writes repeated parts of an output only once: a line that occurs several times in a row,
+// consecutive lines that differ only in numbers, a block of lines that occurred before, and a long
+// line that occurred before. A note in square brackets with the count replaces what was left out.
+// Lines that report errors are left out only if they are identical.
 func Fold(text string) string {
 	if len(text) > 1<<30 {
 		return text
@@ -21,7 +21,7 @@ func Fold(text string) string {
 	return f.write()
 }
 
-// row is a line that comes count times in a row.
+// row is a line that occurs count times in a row.
 type row struct{ from, to, count int32 }
 
 type folder struct {
@@ -30,7 +30,7 @@ type folder struct {
 	out  strings.Builder
 }
 
-// rows cuts the text into lines, the same one in a row only once.
+// rows cuts the text into lines and joins identical consecutive lines.
 func (f *folder) rows() {
 	for at := 0; at < len(f.text); {
 		end := strings.IndexByte(f.text[at:], '\n')
@@ -50,23 +50,23 @@ func (f *folder) rows() {
 
 func (f *folder) line(i int) string { return f.text[f.row[i].from:f.row[i].to] }
 
-// What is worth folding.
+// Minimum sizes of what is worth folding.
 const (
 	leastBlock  = 4   // lines
 	leastBytes  = 120 // of a block
 	longLine    = 120 // bytes
-	leastSeries = 5   // lines that differ in numbers alone
+	leastSeries = 5   // lines that differ only in numbers
 )
 
 func (f *folder) write() string {
-	last := make(map[string]int) // where a line was last
+	last := make(map[string]int) // where a line occurred last
 	for i := 0; i < len(f.row); {
 		line := f.line(i)
 		j, seen := last[line]
 		if seen {
 			if n := f.again(i, j); n > 0 {
 				times := 1
-				for i-j == n*times && f.again(i+n, i) == n { // and again
+				for i-j == n*times && f.again(i+n, i) == n { // repeated again
 					i, times = i+n, times+1
 				}
 				f.block(i, n, times)
@@ -104,7 +104,7 @@ func (f *folder) write() string {
 	return out
 }
 
-// one writes a row: its line, and how often it comes.
+// one writes a row: its line, and its number of repetitions.
 func (f *folder) one(i int) {
 	r := f.row[i]
 	line := f.line(i)
@@ -122,8 +122,8 @@ func (f *folder) one(i int) {
 	}
 }
 
-// again returns how many rows from i on are those from j on, if they are enough to fold; the two do
-// not overlap.
+// again returns the number of rows from i on that repeat the rows from j on, or 0 if they are too
+// few to fold. The two ranges do not overlap.
 func (f *folder) again(i, j int) int {
 	n, size := 0, 0
 	for i+n < len(f.row) && j+n < i && f.row[i+n].count == f.row[j+n].count && f.line(i+n) == f.line(j+n) {
@@ -144,7 +144,8 @@ func (f *folder) block(i, n, times int) {
 	fmt.Fprintf(&f.out, "[%d lines again, from: %s]\n", n, shorten(f.line(i), 60))
 }
 
-// series returns how many rows from i on differ from one another in numbers alone.
+// series returns the number of consecutive rows from i on that differ from one another only in
+// numbers.
 func (f *folder) series(i int) int {
 	first := f.line(i)
 	if !wordy(first) {
@@ -162,7 +163,7 @@ func (f *folder) series(i int) int {
 	return n
 }
 
-// wordy tells a line that may be one of a series: it has words, and nothing of an error.
+// wordy reports whether a line may be part of a series: it has words, and no sign of an error.
 func wordy(l string) bool {
 	if len(l) > 160 {
 		return false

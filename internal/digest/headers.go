@@ -6,7 +6,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/ansi"
 )
 
-// header takes a line that names a test that failed.
+// header handles a line that names a failed test.
 func (p *parser) header(l line, ruled byte) bool {
 	t := l.text
 	if p.numbered(l) || p.results(l) {
@@ -29,7 +29,7 @@ func (p *parser) header(l line, ruled byte) bool {
 	}
 	if strings.HasSuffix(t, " ... ERROR") || strings.HasSuffix(t, " ... FAIL") {
 		if b := strings.TrimSpace(ansi.Line(p.before)); !strings.Contains(name, "(") && strings.HasPrefix(b, "test") && strings.HasSuffix(b, ")") {
-			name = b // unittest writes a test's docstring below its name
+			name = b // unittest writes the first line of a test's docstring below its name
 		}
 	}
 	f := p.fail(name, l.n)
@@ -39,8 +39,8 @@ func (p *parser) header(l line, ruled byte) bool {
 	return true
 }
 
-// begun takes lines that name a test before its verdict: Go's, Ant's, GoogleTest's. What is said in
-// between is the test's.
+// begun handles lines that name a test before its verdict: Go's, Ant's, GoogleTest's. Output before
+// the verdict belongs to that test.
 func (p *parser) begun(l line) bool {
 	t := l.text
 	switch t[0] {

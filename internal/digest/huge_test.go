@@ -7,8 +7,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// TestHuge: whatever a tool writes, the work is linear in it. Work that is not would not come to an
-// end here.
+// TestHuge checks that the work is linear in the output, whatever a tool writes. Quadratic work
+// would not finish here.
 func TestHuge(t *testing.T) {
 	if testing.Short() {
 		t.Skip("12 MB each, 64 in the long tier")

@@ -2,7 +2,7 @@ package digest
 
 import "strings"
 
-// numbered takes the entries of a numbered list of failures; a title may take several lines.
+// numbered handles the entries of a numbered list of failures; a title may take several lines.
 func (p *parser) numbered(l line) bool {
 	t := l.text
 	if n, rest, ok := entry(t); ok && (p.list > 0 && n == p.list || n == 1 && selfEvident(rest)) {
@@ -55,12 +55,13 @@ func (p *parser) finishTitle() {
 	}
 }
 
-// selfEvident tells that an entry begins a list of failures although nothing announced one.
+// selfEvident reports whether an entry shows by itself that a list of failures begins, without a
+// heading.
 func selfEvident(s string) bool {
 	return s == "Failure:" || s == "Error:" || strings.HasPrefix(s, "test ") && strings.HasSuffix(s, ")")
 }
 
-// entry reads "12) text".
+// entry parses "12) text".
 func entry(t string) (n int, rest string, ok bool) {
 	i := 0
 	for i < len(t) && i < 5 && digit(t[i]) {
@@ -73,7 +74,7 @@ func entry(t string) (n int, rest string, ok bool) {
 	return n, strings.TrimSpace(t[i+2:]), true
 }
 
-// results takes Maven's list of failed tests: Class.method:40->helper:20 » Message.
+// results handles a line of Maven's list of failed tests: Class.method:40->helper:20 » Message.
 func (p *parser) results(l line) bool {
 	t := l.text
 	switch {

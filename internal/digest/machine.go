@@ -2,9 +2,9 @@ package digest
 
 import "strings"
 
-// A cue is a bit for a group of words whose presence in a line says what the line may be about. The
-// scanner looks for all words of all groups in one pass over the bytes; only lines with a cue are
-// read by anything slower.
+// A cue is a bit for a group of words that hint at the subject of a line. The scanner looks for all
+// words of all groups in one pass over the bytes; only lines with a cue are read by anything
+// slower.
 type cue uint8
 
 const (
@@ -14,10 +14,10 @@ const (
 	cueRule                    // ruled lines, which are headings of sections
 	cueFrame                   // a place in a source file
 	cueVerdict                 // the last word of a step
-	cueControl                 // bytes that a terminal obeys: the line needs cleaning
+	cueControl                 // terminal control bytes: the line needs cleaning
 )
 
-// words of each group, in small letters; capitals match too.
+// words are the words of each group, in lower case; upper case matches too.
 var words = map[cue][]string{
 	cueError: {
 		"error", "exception", "fatal", "panic", "abort", "segfault", "segmentation", "traceback", "undefined", "cannot ",
@@ -39,20 +39,20 @@ var words = map[cue][]string{
 	cueControl: {"\x1b", "\x08", "\x00", "\u009b"},
 }
 
-// machine is an automaton after Aho and Corasick: next[state+class of a byte] is the next state.
-// States are numbered by rows of its table, those that end a word last.
+// machine is an Aho-Corasick automaton: next[state+class of a byte] is the next state. States are
+// numbered by the rows of its table, with those that end a word last.
 type machine struct {
 	class  [256]uint8
 	width  int
 	next   []uint16
 	accept int // states from here on end a word
 	cues   []cue
-	length []int // of the longest word that ends there
+	length []int // length of the longest word that ends in the state
 }
 
 var cues = build(words)
 
-// trie is the automaton while it is built: children by class of byte, cues, and the state of the
+// trie is the automaton under construction: children by class of byte, cues, and the state of the
 // longest proper suffix.
 type trie struct {
 	child []int
@@ -96,7 +96,7 @@ func build(words map[cue][]string) *machine {
 	return m
 }
 
-// link gives every state a successor for every class, breadth first.
+// link sets a successor of every state for every class, breadth first.
 func link(nodes []trie, width int) []trie {
 	queue := []int{}
 	for k := range width {
@@ -122,7 +122,7 @@ func link(nodes []trie, width int) []trie {
 	return nodes
 }
 
-// number lays the states out as rows of a table, those without cues first.
+// number lays out the states as rows of a table, those without cues first.
 func (m *machine) number(nodes []trie) {
 	row := make([]int, len(nodes))
 	var order []int
@@ -165,8 +165,8 @@ func (m *machine) scan(text string) (found cue, n int) {
 	return found, n
 }
 
-// word tells whether one of the words stands in text for itself: with no letter before it, nor a
-// part of a name, and no more of a name behind it.
+// word reports whether one of the words occurs in text as a separate word: not preceded by a letter
+// or part of a name, and not followed by more of a name.
 func (m *machine) word(text string) bool {
 	state := 0
 	for i := range len(text) {

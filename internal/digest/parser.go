@@ -6,7 +6,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/ansi"
 )
 
-// A parser reads the lines of an output that may matter and keeps what it finds.
+// A parser reads the lines of an output that may matter and collects findings.
 type parser struct {
 	findings  []*finding
 	tests     map[string]*finding // by testKey
@@ -14,27 +14,27 @@ type parser struct {
 	summaries []note
 	summaryAt map[string]int
 
-	open    *finding // what details now belong to
-	idle    int      // lines since something was found for it
+	open    *finding // the finding that details now belong to
+	idle    int      // lines since the open finding last got something
 	pending []note   // frames that came before their error
 	section section
 	ruled   byte   // the mark of the ruled line just before, 0 if there was none
-	file    string // the file that a linter's following lines are about
+	file    string // the file that a linter's next lines are about
 	fileAt  int
-	test    string            // the last test that was begun but whose verdict is not known
+	test    string            // the last test that has begun and has no verdict yet
 	before  string            // the line before this one
 	said    map[string][]note // what tests wrote before their verdict was known
-	running bool              // Go's list of tests that ran when time was up
-	list    int               // next number of a numbered list of failures, 0 outside of one
+	running bool              // inside Go's list of tests that were running at the timeout
+	list    int               // next number of a numbered list of failures, 0 outside such a list
 	title   []string
 	titleAt int
-	muted   bool // output that a test wrote while it ran
-	wrong   int  // lines of Gradle's "What went wrong" still to come
+	muted   bool // inside output that a test wrote while it ran
+	wrong   int  // remaining lines of Gradle's "What went wrong"
 	next    bool // the next line is the message of a panic
-	expect  int  // lines still to come of an expectation that was announced
+	expect  int  // remaining lines of an announced expectation
 }
 
-// section is a part of an output whose lines mean something of their own.
+// section is a part of an output in which lines have a special meaning.
 type section uint8
 
 const (
@@ -51,15 +51,15 @@ func newParser() *parser {
 	return &parser{tests: map[string]*finding{}, errors: map[string]*finding{}, summaryAt: map[string]int{}, said: map[string][]note{}}
 }
 
-// patience is after how many lines without news the open finding is closed.
+// patience is the number of lines without anything new after which the open finding is closed.
 const patience = 24
 
-// attentive tells whether the parser needs to see lines without a cue.
+// attentive reports whether the parser needs to see lines without a cue.
 func (p *parser) attentive() bool {
 	return p.open != nil || p.running || len(p.pending) > 0 || p.ruled != 0 || p.list > 0 || p.wrong > 0 || p.section == sectionResults
 }
 
-// line takes one line of the output; raw has no line end, n is its number.
+// line parses one line of the output: number n, without its line end.
 func (p *parser) line(n int, raw string, c cue) {
 	if c&cueControl != 0 {
 		raw = ansi.Line(raw)
@@ -89,7 +89,7 @@ func (p *parser) patience() int {
 	case p.section == sectionPytest || p.section == sectionUnittest:
 		return 2000
 	case p.open.name != "" && !p.open.framed():
-		return 3 * patience // the source around the fault may stand before the trace
+		return 3 * patience // the source around the fault may come before the trace
 	}
 	return patience
 }
@@ -97,13 +97,13 @@ func (p *parser) patience() int {
 // line is a line as the matchers see it.
 type line struct {
 	n      int
-	text   string // without tags and white space around
+	text   string // without tags and surrounding white space
 	indent int
 	level  level
 	cues   cue
 }
 
-// take offers a line to the matchers, the surest first, and tells whether one took it.
+// take offers a line to the matchers, the most certain first, and reports whether one took it.
 func (p *parser) take(l line, ruled byte) bool {
 	if l.cues&^cueControl == 0 && p.quiet() {
 		return p.frame(l) || p.continued(l) || p.detail(l)
@@ -111,7 +111,7 @@ func (p *parser) take(l line, ruled byte) bool {
 	return p.rule(l) || p.header(l, ruled) || p.summary(l) || p.frame(l) || p.continued(l) || p.diagnostic(l) || p.detail(l)
 }
 
-// quiet tells that a line without a cue can only be more of the open finding.
+// quiet reports whether a line without a cue can only continue the open finding.
 func (p *parser) quiet() bool {
 	return !p.running && p.list == 0 && len(p.title) == 0 && p.section != sectionResults && p.wrong == 0
 }
@@ -126,12 +126,12 @@ func (p *parser) blank(l line) {
 	}
 }
 
-// close ends what details belong to.
+// close closes the open finding: later details no longer belong to it.
 func (p *parser) close() {
 	p.open, p.pending, p.muted, p.expect, p.next = nil, nil, false, 0, false
 }
 
-// fail opens the finding of a failing test, a new one or that of an earlier line.
+// fail opens the finding of a failing test: a new one, or the one that an earlier line began.
 func (p *parser) fail(name string, n int) *finding {
 	name = strings.TrimSpace(name)
 	p.close()
@@ -161,7 +161,7 @@ func (p *parser) fail(name string, n int) *finding {
 	return f
 }
 
-// say keeps what a test wrote, for the case that it fails; the last lines of the last tests.
+// say keeps what a test wrote in case it fails: the last lines of the most recent tests.
 func (p *parser) say(test string, n note) {
 	const mostTests, mostLines = 256, 4
 	s, ok := p.said[test]
@@ -174,17 +174,17 @@ func (p *parser) say(test string, n note) {
 	p.said[test] = append(s, n)
 }
 
-// namesakes tells two tests of one name in different files.
+// namesakes reports whether two names are the same test name in different files.
 func namesakes(a, b string) bool {
 	return strings.Contains(a, ".py::") && strings.Contains(b, ".py::") && !strings.HasSuffix(a, b) && !strings.HasSuffix(b, a)
 }
 
-// better tells whether a says more of a test than b: the name with its file or its package.
+// better reports whether name a says more about a test than b: it includes the file or the package.
 func better(a, b string) bool {
 	return len(a) > len(b) && len(a) < 300 && strings.Count(a, " ") <= strings.Count(b, " ")+1
 }
 
-// wrongly reports an error outside of a test, and returns its finding.
+// wrongly records an error outside of any test, and returns its finding.
 func (p *parser) wrongly(text string, n, strength int) *finding {
 	var buf [shapeBytes]byte
 	key := appendShape(buf[:0], text)
@@ -203,11 +203,11 @@ func (p *parser) wrongly(text string, n, strength int) *finding {
 	return f
 }
 
-// shapeBytes is how much of a message counts to its shape.
+// shapeBytes is the number of bytes of a message that its shape includes.
 const shapeBytes = 160
 
-// shape is a message without what differs between its repetitions: numbers are one mark each, and
-// only the beginning counts.
+// shape returns the part of a message that its repetitions share: each number is replaced by one
+// mark, and only the beginning counts.
 func shape(s string) string {
 	var buf [shapeBytes]byte
 	return string(appendShape(buf[:0], s))
@@ -227,7 +227,8 @@ func appendShape(b []byte, s string) []byte {
 	return b
 }
 
-// testKey is the same for the names that one test has in the several reports of one output.
+// testKey returns the same key for the different names that one test has in the reports of an
+// output.
 func testKey(name string) string {
 	s := name
 	if i := strings.LastIndexByte(s, ')'); i == len(s)-1 && i > 0 { // method (pkg.Class), method(pkg.Class)

@@ -2,15 +2,15 @@ package digest
 
 import "strings"
 
-// A place is a position in a source file as it stands in a line.
+// A place is a position in a source file, found in a line of output.
 type place struct {
 	path     string // as written
 	line     int    // its line number
-	from, to int    // where it stands: path, mark and number
+	from, to int    // byte range in the line: path, mark and number
 }
 
-// extensions of files that people write: what a place must end in, so that host:8080 and 12:30 are
-// none.
+// extensions lists the file extensions of source files. A place must end in one, so that host:8080
+// and 12:30 do not count.
 var extensions = set("go py pyx pyi rs java kt kts scala groovy gradle clj js jsx mjs cjs ts tsx mts cts vue svelte c cc cpp cxx h hh hpp hxx m mm " +
 	"inl ipp cu rb erb rake cs fs vb php swift ex exs erl hs lhs ml mli lua pl pm t r jl nim zig d dart v sv vhd sql sh bash ps1 tf hcl " +
 	"yml yaml json toml xml html css scss sass less md rst tex txt cfg ini cmake mk bzl star proto graphql elm cr s S asm f f90 cbl sol vy adoc")
@@ -49,7 +49,7 @@ func findPlace(s string) (place, bool) {
 	}
 }
 
-// lineNumber reads the number behind a path that ends at j, and returns it and where it ends.
+// lineNumber parses the number after a path that ends at j. It returns the number and its end.
 func lineNumber(s string, j int) (n, end int) {
 	switch {
 	case s[j] == ':' || s[j] == '(':
@@ -74,7 +74,7 @@ func lineNumber(s string, j int) (n, end int) {
 	return n, j
 }
 
-// pathStart goes back from i to where the path begins.
+// pathStart goes back from i to the start of the path.
 func pathStart(s string, i int) int {
 	for i > 0 {
 		c := s[i-1]
@@ -91,7 +91,7 @@ func pathStart(s string, i int) int {
 	return i
 }
 
-// strangers are parts of paths and names of what a project did not write itself.
+// strangers are parts of paths and names that show that code is not the project's own.
 var strangers = []string{
 	"site-packages", "dist-packages", "/lib/python", "\\lib\\python", "node_modules", "node:", "internal/", "timers.js", "module.js", "events.js",
 	"(native", "<frozen", "/usr/include", "/usr/lib", "/usr/local/go/", "/usr/share/", "/rustc/", ".cargo/registry", ".rustup/",
@@ -100,15 +100,16 @@ var strangers = []string{
 	"library/std/", "library/core/", "src/libstd", "src/libcore", "java.base", "bootstrap_node",
 }
 
-// strangeNames begin qualified names of Java and its like that belong to the platform or to test
-// tools.
+// strangeNames are the beginnings of qualified names, in Java and similar languages, that belong to
+// the platform or to test tools.
 var strangeNames = []string{
 	"java.", "javax.", "jdk.", "sun.", "com.sun.", "org.junit.", "junit.", "org.apache.", "org.gradle.", "org.mockito.", "org.hamcrest.", "org.assertj.", "org.testng.",
 	"org.eclipse.", "org.springframework.", "org.hibernate.", "groovy.", "org.codehaus.", "kotlin.", "scala.", "org.scalatest.", "net.bytebuddy.", "com.google.common.",
 	"org.fest.", "org.powermock.", "reactor.", "io.netty.", "System.", "Microsoft.", "Xunit.", "NUnit.", "android.", "androidx.", "dalvik.", "org.objectweb.", "com.jayway.",
 }
 
-// strange tells whether a frame is of a library, a run time or a test tool and not of the project.
+// strange reports whether a frame belongs to a library, a runtime or a test tool and not to the
+// project.
 func strange(frame string) bool {
 	t := strings.TrimLeft(frame, " \t")
 	if name, ok := strings.CutPrefix(t, "at "); ok {

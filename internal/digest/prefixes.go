@@ -2,7 +2,7 @@ package digest
 
 import "strings"
 
-// prefixes finds which of many beginnings a text has, looking only at those with its first byte.
+// prefixes finds which of many prefixes a text has, comparing only those with the same first byte.
 type prefixes struct {
 	list []string
 	by   [256][]int
@@ -16,7 +16,7 @@ func newPrefixes(list ...string) *prefixes {
 	return p
 }
 
-// of returns the number of the first beginning in the list that t has, or -1.
+// of returns the index of the first prefix in the list that t has, or -1.
 func (p *prefixes) of(t string) int {
 	if t == "" {
 		return -1
@@ -29,5 +29,5 @@ func (p *prefixes) of(t string) int {
 	return -1
 }
 
-// has tells whether t has one of the beginnings.
+// has reports whether t has one of the prefixes.
 func (p *prefixes) has(t string) bool { return p.of(t) >= 0 }

@@ -2,8 +2,8 @@ package digest
 
 import "strings"
 
-// rare returns lines of an output of which nothing is known: its last lines, and the lines whose
-// form is seldom in it. Numbers do not count to a form.
+// rare returns the last lines of an unknown kind of output, and the lines whose form is rare in it.
+// Numbers are not part of a form.
 func rare(text string) (tail, seldom []note) {
 	const lastLines, most = 12, 160
 	seen := map[uint64]int{}
@@ -14,7 +14,7 @@ func rare(text string) (tail, seldom []note) {
 	})
 	eachLine(text, func(n int, line string) {
 		if c := seen[form(line)]; c == 1 {
-			if seldom = append(seldom, note{line, n}); len(seldom) == 2*most { // the first half and the last
+			if seldom = append(seldom, note{line, n}); len(seldom) == 2*most { // keep the first half and the most recent
 				seldom = append(seldom[:most/2], seldom[most+most/2:]...)
 			}
 		}
@@ -25,7 +25,7 @@ func rare(text string) (tail, seldom []note) {
 	return tail[max(0, len(tail)-lastLines):], seldom
 }
 
-// eachLine calls f for every line that has a letter in its first part.
+// eachLine calls f for every line with a letter near its beginning.
 func eachLine(text string, f func(n int, line string)) {
 	for n := 1; text != ""; n++ {
 		line, rest, _ := strings.Cut(text, "\n")
@@ -51,7 +51,8 @@ func lettered(s string) bool {
 	return false
 }
 
-// form is a hash (FNV-1a) of the beginning of a line with every run of digits as one.
+// form returns a hash (FNV-1a) of the beginning of a line, with every run of digits counted as one
+// character.
 func form(s string) uint64 {
 	h := uint64(14695981039346656037)
 	was := false

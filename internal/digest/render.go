@@ -8,7 +8,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tokencount"
 )
 
-// render writes the items that were taken.
+// render writes the chosen items.
 func (s *selection) render() Output {
 	var b strings.Builder
 	var facts []Fact

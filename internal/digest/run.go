@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// longLine is the length from which a line is read in pieces. Real lines are shorter; what is
-// longer is a log in one line, or data.
+// longestLine is the length above which a line is read in pieces. Real lines are shorter; a longer
+// one is a log in one line, or data.
 const longestLine = 8 << 10
 
 // parse reads a whole output.
@@ -44,7 +44,8 @@ func parse(text string) *parser {
 	return p
 }
 
-// javaFrame tells a frame of a trace that nobody asked about.
+// javaFrame reports whether a line looks like a Java stack frame. Such lines are skipped unless the
+// parser expects them.
 func javaFrame(raw string) bool {
 	i := 0
 	for i < len(raw) && (raw[i] == ' ' || raw[i] == '\t') {
@@ -53,9 +54,9 @@ func javaFrame(raw string) bool {
 	return strings.HasPrefix(raw[i:], "at ")
 }
 
-// lineEnd returns how many bytes end the line whose end text begins with. "\r\n" ends one line, and
-// so does the "\r\r\n" of a terminal in a terminal; "\r" alone ends one as well, be it a progress
-// bar's or an old system's.
+// lineEnd returns the length of the line ending with which text begins. "\r\n" is one line ending,
+// and so is the "\r\r\n" of nested terminals. A lone "\r", from a progress bar or an old system, is
+// one as well.
 func lineEnd(text string) int {
 	if text[0] != '\r' {
 		return 1
@@ -71,8 +72,8 @@ func lineEnd(text string) int {
 	return 1
 }
 
-// long reads a very long line in pieces: at the line ends that are written out as \n in it, or else
-// at a blank.
+// long reads a very long line in pieces, cut at the escaped line ends (a written-out \n) in it, or
+// else at a space.
 func (p *parser) long(n int, raw string) {
 	for raw != "" {
 		size, skip := piece(raw)
@@ -84,13 +85,13 @@ func (p *parser) long(n int, raw string) {
 	}
 }
 
-// piece returns the length of the first piece of a long line, and how many bytes behind it to leave
-// out.
+// piece returns the length of the first piece of a long line, and the number of bytes to skip after
+// it.
 func piece(raw string) (size, skip int) {
 	const most = 2 << 10
 	window := raw[:min(len(raw), most)]
 	if i := strings.Index(window, "\\n"); i >= 0 {
-		if i > 0 && raw[i-1] == '\\' { // written out twice
+		if i > 0 && raw[i-1] == '\\' { // escaped twice
 			return i - 1, 3
 		}
 		return i, 2
@@ -112,12 +113,12 @@ func piece(raw string) (size, skip int) {
 // event is a line of go test -json.
 type event struct{ Action, Test, Output string }
 
-// goOutput tells a line of go test -json that holds what a test wrote.
+// goOutput reports whether a line of go test -json holds output of a test.
 func goOutput(raw string) bool {
 	return len(raw) > 0 && raw[0] == '{' && strings.Contains(raw, `"Action":"output"`)
 }
 
-// readEvent reads a line of go test -json; the zero event if it is none.
+// readEvent parses a line of go test -json. It returns the zero event if the line is none.
 func readEvent(raw string) event {
 	var e event
 	if json.Unmarshal([]byte(raw), &e) != nil {

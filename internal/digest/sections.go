@@ -2,7 +2,7 @@ package digest
 
 import "strings"
 
-// rule takes a ruled line: ===== FAILURES =====, _____ test_name _____, ---- name stdout ----.
+// rule handles a ruled line: ===== FAILURES =====, _____ test_name _____, ---- name stdout ----.
 func (p *parser) rule(l line) bool {
 	t := l.text
 	c := t[0]
@@ -46,7 +46,7 @@ func (p *parser) rule(l line) bool {
 	return true
 }
 
-// equalsRule takes pytest's headings.
+// equalsRule handles pytest's headings.
 func (p *parser) equalsRule(l line, heading string) {
 	p.close()
 	switch {

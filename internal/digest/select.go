@@ -10,13 +10,13 @@ import (
 	"github.com/luthier-dev/luthier/internal/tokencount"
 )
 
-// An item is a line that may stand in a digest.
+// An item is a candidate line of a digest.
 type item struct {
 	kind  Kind
 	text  string
 	line  int
 	rank  int // lower ones are taken first
-	block int // lines of one block stand together, in the order of blocks
+	block int // lines of a block are written together, in the order of blocks
 	seat  int // order within its block
 	cost  int
 	taken bool
@@ -56,7 +56,7 @@ func (s *selection) add(kind Kind, text string, line, rank, block, seat int) {
 	s.items = append(s.items, item{kind: kind, text: text, line: line, rank: rank, block: block, seat: seat, cost: tokencount.Estimate(text) + 1})
 }
 
-// longest is how many bytes of a line are kept.
+// longest returns the number of bytes kept of a line of kind k.
 func longest(k Kind) int {
 	switch k {
 	case KindTest:
@@ -67,7 +67,7 @@ func longest(k Kind) int {
 	return 160
 }
 
-// shorten cuts a long line at a rune, in its end if what follows does not matter.
+// shorten cuts off the end of a long line, at a rune boundary.
 func shorten(s string, most int) string {
 	s = strings.TrimSpace(s)
 	if len(s) <= most {
@@ -79,12 +79,12 @@ func shorten(s string, most int) string {
 	return s[:most] + "…"
 }
 
-// collect makes items of what was found.
+// collect makes items of the findings.
 func (s *selection) collect(p *parser, in Input) {
 	if in.ExitCode != 0 {
 		s.add(KindExit, "exit code "+strconv.Itoa(in.ExitCode), 0, rankExit, 0, 0)
 	}
-	room := 4 // failing summaries at the top; the last ones say most
+	room := 4 // for failing summaries at the top; the last ones say most
 	for i, n := range slices.Backward(p.summaries) {
 		rank := rankError
 		if failing(n.text) || strings.HasPrefix(n.text, "BUILD") {
@@ -107,7 +107,7 @@ func (s *selection) collect(p *parser, in Input) {
 	}
 }
 
-// unknown adds lines of an output in which nothing sure was found.
+// unknown adds lines of an output in which nothing certain was found.
 func (s *selection) unknown(text string) {
 	tail, seldom := rare(text)
 	b := s.blocks
@@ -151,13 +151,13 @@ func (s *selection) frames(t *trace, b, seat, rank int) {
 	}
 }
 
-// machinery tells the frames with which Go reports a panic of a test: they are the same in every
-// trace.
+// machinery reports whether a frame is one with which Go reports a panic of a test. These frames
+// are the same in every trace.
 func machinery(frame string) bool {
 	return strings.Contains(frame, "/src/testing/testing.go") || strings.Contains(frame, "/src/runtime/") || strings.Contains(frame, "_testmain.go")
 }
 
-// trim shortens a frame of a library to its place.
+// trim shortens a library frame to its place.
 func trim(t string) string {
 	if strings.HasPrefix(t, "at ") && strange(t) {
 		if at, ok := findPlace(t); ok {
@@ -167,10 +167,12 @@ func trim(t string) string {
 	return t
 }
 
-// mostHints is how many warnings and unsure errors are kept beside what is sure; the last ones.
+// mostHints limits the warnings and uncertain errors kept if certain ones exist; the last ones are
+// kept.
 const mostHints = 12
 
-// loose adds the errors that no test owns, and tells whether anything sure was found at all.
+// loose adds the errors that belong to no test, and reports whether anything certain was found at
+// all.
 func (s *selection) loose(p *parser, tests int) bool {
 	sure, hints := tests, 0
 	for _, f := range p.findings {

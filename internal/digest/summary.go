@@ -2,7 +2,7 @@ package digest
 
 import "strings"
 
-// summary takes a line that counts tests or says how a build ended.
+// summary handles a line that counts tests or says how a build ended.
 func (p *parser) summary(l line) bool {
 	if l.cues&(cueSummary|cueFail|cueError) == 0 {
 		return false
@@ -15,7 +15,7 @@ func (p *parser) summary(l line) bool {
 		return true
 	case strings.HasPrefix(t, "Tests run:"):
 		if strings.Contains(t, "Time elapsed") && (l.level != levelNone || strings.Contains(t, " in ") || !failing(t)) {
-			return true // of one class: its failures are named
+			return true // summary of one class, whose failures are listed by name
 		}
 	case strings.HasPrefix(t, "Ran ") && strings.Contains(t, " test"), verdict(t, l.cues):
 		p.close()
@@ -32,7 +32,7 @@ func (p *parser) summary(l line) bool {
 	return true
 }
 
-// verdicts begin lines that end a run of tests or a build.
+// verdicts are the beginnings of lines that end a test run or a build.
 var verdicts = newPrefixes(
 	"BUILD FAIL", "BUILD SUCCESS", "FAILED (", "test result: ", "Test Suites: ", "Tests: ", "Test Files ", "Tests  ", "DONE ", "FAIL\t",
 	"ERROR in ", "Found ", "[  FAILED  ] ", "[  PASSED  ] ", "FAILED SUMMARY", "** BUILD FAILED", "FAILURE: Build", "Failed!  - Failed:", "Result: FAIL", "Build FAILED",
@@ -60,12 +60,12 @@ func verdict(t string, c cue) bool {
 	return true
 }
 
-// countWords follow the numbers of a summary.
+// countWords are the words that follow the numbers in a summary.
 var countWords = set("failed passed error errors failures failure skipped warnings warning failing passing pending tests test xfailed xpassed deselected examples " +
 	"example runs specs spec scenarios scenario steps succeeded problems problem suites total")
 
-// counted tells a line of counts such as "1 failed, 24 passed in 0.31s", "3 failing" or "47 tests
-// completed, 7 failed".
+// counted reports whether a line has counts such as "1 failed, 24 passed in 0.31s", "3 failing" or
+// "47 tests completed, 7 failed".
 func counted(t string) bool {
 	for _, mark := range crosses {
 		t = strings.TrimPrefix(t, mark)
@@ -94,7 +94,7 @@ func counted(t string) bool {
 		strings.HasPrefix(rest, " and ") && strings.Contains(rest, "generated") || rest == " generated." || strings.HasPrefix(rest, " of ")
 }
 
-// failing tells whether a summary counts a failure.
+// failing reports whether a summary counts a failure.
 func failing(t string) bool {
 	for _, lead := range []string{"Failures: ", "Errors: ", "failures=", "errors=", "FAIL"} {
 		if i := strings.Index(t, lead); i >= 0 {
@@ -117,8 +117,8 @@ func failing(t string) bool {
 	return false
 }
 
-// summarise keeps the last summary of each form, and the last that counts failures apart from the
-// last that counts none.
+// summarise keeps the last summary of each form. The last with failures and the last without are
+// kept separately.
 func (p *parser) summarise(t string, n int) {
 	key := shape(t)
 	if failing(t) {

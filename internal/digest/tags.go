@@ -2,7 +2,7 @@ package digest
 
 import "strings"
 
-// level is what a build tool's tag says of its line.
+// level is the severity of a line according to a build tool's tag.
 type level uint8
 
 const (
@@ -12,8 +12,8 @@ const (
 	levelError
 )
 
-// untag takes off what wrappers write before each line of another tool's output: times of a CI,
-// names of a task or a container, levels of a build tool.
+// untag removes what wrappers write before each line of another tool's output: CI timestamps, names
+// of tasks or containers, and severity levels.
 func untag(s string) (string, level) {
 	lev := levelNone
 	for range 3 {
@@ -46,7 +46,7 @@ var tags = []struct {
 	{"[junitlauncher]", levelNone}, {"[apply]", levelNone},
 }
 
-// tag returns the length of the tag at the start of s, 0 if there is none.
+// tag returns the length of the tag at the start of s, or 0 if there is none.
 func tag(s string) (int, level) {
 	switch s[0] {
 	case '[', '#':
@@ -62,8 +62,8 @@ func tag(s string) (int, level) {
 	return composeTag(s), levelNone
 }
 
-// isoTime is the length of a time such as 2024-01-31T12:30:59.1234567Z, as GitHub writes one before
-// each line.
+// isoTime returns the length of a leading timestamp such as 2024-01-31T12:30:59.1234567Z, which
+// GitHub writes before each line.
 func isoTime(s string) int {
 	if len(s) < 20 || s[4] != '-' || s[7] != '-' || s[10] != 'T' || s[13] != ':' || s[16] != ':' {
 		return 0
@@ -83,7 +83,7 @@ func isoTime(s string) int {
 	return i
 }
 
-// dockerTag is the length of BuildKit's "#12 3.456 ".
+// dockerTag returns the length of a leading BuildKit tag such as "#12 3.456 ".
 func dockerTag(s string) int {
 	i := 1
 	for i < len(s) && i < 5 && digit(s[i]) {
@@ -103,7 +103,8 @@ func dockerTag(s string) int {
 	return i + 1
 }
 
-// composeTag is the length of "service_1  | ", which docker compose and its like write.
+// composeTag returns the length of a leading "service_1 | ", as docker compose and similar tools
+// write it.
 func composeTag(s string) int {
 	i := 0
 	for i < len(s) && i < 40 && (letter(s[i]) || digit(s[i]) || s[i] == '_' || s[i] == '-') {

@@ -12,7 +12,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tokencount"
 )
 
-// tools are the logs of testdata with what their digests must have.
+// tools returns the logs of testdata with the lines that their digests must have.
 func tools(t testing.TB) map[string][]string {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/want.txt")
@@ -35,8 +35,8 @@ func readLog(t testing.TB, name string) string {
 	return string(text)
 }
 
-// TestTools digests the report of each tool alone, to 480 tokens, and between the 60 kB that a CI
-// writes around it, to 3 % of the tokens. Nothing may be lost of what was asked for.
+// TestTools digests each tool's report twice: alone, to 480 tokens, and inside 60 kB of CI output,
+// to 3 % of the tokens. No expected line may be lost.
 func TestTools(t *testing.T) {
 	logs, _ := filepath.Glob("testdata/logs/*.txt")
 	wants := tools(t)
@@ -62,7 +62,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// noise is so many bytes of what package managers, compilers and passing tests write.
+// noise returns size bytes of what package managers, compilers and passing tests write.
 func noise(size int, seed string) string {
 	lines := []string{
 		"[INFO] Downloaded from central: https://repo.maven.apache.org/maven2/org/demo/artifact-%d/%d.0/artifact-%d.jar (21 kB at 1.1 MB/s)",

@@ -2,7 +2,7 @@ package digest
 
 import "strings"
 
-// failedName returns the name of the test that a line says has failed, and the message if it has
+// failedName returns the name of the test that a line reports as failed, and its message if it has
 // one.
 func failedName(l line, in section) (name, message string) {
 	t := l.text
@@ -48,7 +48,7 @@ func failedName(l line, in section) (name, message string) {
 	return trailingVerdict(t)
 }
 
-// leadingVerdict takes a verdict in front of a name.
+// leadingVerdict handles a verdict before a name.
 func leadingVerdict(t string, in section) (name, message string) {
 	for _, lead := range []string{"FAILED ", "ERROR ", "FAIL ", "FAILED: ", "FAIL: ", "Failed "} {
 		s, ok := strings.CutPrefix(t, lead)
@@ -92,7 +92,7 @@ func leadingVerdict(t string, in section) (name, message string) {
 // crosses are marks that test runners put before a test that failed.
 var crosses = []string{"✖ ", "✗ ", "✕ ", "✘ ", "× ", "❌ ", "● "}
 
-// crossed returns the name behind a cross.
+// crossed returns the name after a cross.
 func crossed(l line) string {
 	for _, mark := range crosses {
 		s, ok := strings.CutPrefix(l.text, mark)
@@ -111,7 +111,7 @@ func crossed(l line) string {
 	return ""
 }
 
-// trailingVerdict takes a verdict behind a name.
+// trailingVerdict handles a verdict after a name.
 func trailingVerdict(t string) (name, message string) {
 	if !strings.ContainsAny(t[len(t)-1:], "DLR]d)!c") {
 		return "", ""
@@ -158,8 +158,8 @@ func trailingVerdict(t string) (name, message string) {
 	return "", ""
 }
 
-// namedFailed returns what stands before FAILED if it is a test's name: Gradle's, a node of pytest,
-// a browser's, Ant's, Bazel's.
+// namedFailed returns the text before FAILED if it is a test name: Gradle's, a pytest node, a
+// browser's, Ant's or Bazel's.
 func namedFailed(s string) string {
 	if name, ok := strings.CutPrefix(s, "Testcase: "); ok {
 		return strings.TrimRight(name, ":\t ")
@@ -205,7 +205,7 @@ func beforeDuration(s string) string {
 	return s
 }
 
-// goJSON reads an event of go test -json that says that a test has failed.
+// goJSON reads a go test -json event that reports a failed test.
 func goJSON(t string) (name, message string) {
 	if !strings.Contains(t, `"Action":"fail"`) {
 		return "", ""

@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tokencount"
 )
 
-// wrappers write a log as other places would have: what is known of a log must not depend on where
-// it was run.
+// wrappers write a log as different environments would. The result must not depend on where a log
+// was produced.
 var wrappers = map[string]func(string) string{
 	"as it is":     func(s string) string { return s },
 	"plain":        Clean,
@@ -34,7 +34,7 @@ func eachIn(s, before, after string) string {
 	return b.String()
 }
 
-// TestWrapped digests the reports of all tools in every wrapper.
+// TestWrapped checks the digests of all tools' reports in every wrapper.
 func TestWrapped(t *testing.T) {
 	tier.Normal(t)
 	wants := tools(t)

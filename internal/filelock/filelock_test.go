@@ -44,7 +44,7 @@ func TestTry(t *testing.T) {
 	take(t, b, true)
 }
 
-// A lock ends with a killed process.
+// TestTryAfterDeath checks that a lock ends with a killed process.
 func TestTryAfterDeath(t *testing.T) {
 	if path := os.Getenv("FILELOCK_TEST"); path != "" {
 		take(t, open(t, path), true)

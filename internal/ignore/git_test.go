@@ -24,7 +24,7 @@ func repo(t testing.TB, files map[string]string) string {
 		t.Skip("git is not installed")
 	}
 	root := t.TempDir()
-	git(t, root, "init", "-q", "--template=") // without a dozen sample hooks
+	git(t, root, "init", "-q", "--template=") // without the dozen sample hooks
 	write(t, root, files)
 	return root
 }
@@ -62,7 +62,7 @@ func gitIn(t testing.TB, dir string, stdin []byte, args ...string) []byte {
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "LC_ALL=C")
 	out, err := cmd.Output()
 	if ee, ok := err.(*exec.ExitError); ok && ee.ExitCode() == 1 && args[0] == "check-ignore" {
-		err = nil // nothing is ignored
+		err = nil // exit status 1 of git: nothing is ignored
 	}
 	if err != nil {
 		t.Fatalf("git %v: %v", args, err)
@@ -70,7 +70,7 @@ func gitIn(t testing.TB, dir string, stdin []byte, args ...string) []byte {
 	return out
 }
 
-// everything lists all paths below root but .git directories.
+// everything lists all paths below root except .git directories.
 func everything(t testing.TB, root string) (paths []string, isDir map[string]bool) {
 	t.Helper()
 	isDir = map[string]bool{}
@@ -131,7 +131,7 @@ func compare(t testing.TB, root string) (ignored int, diff string) {
 	return len(want), ""
 }
 
-// tree is what every hand-picked case is tried on.
+// tree is the tree that every hand-picked case runs on.
 var tree = []string{
 	"a", "b", "c.o", "foo", "foobar", "foo bar", "foo ", "#x", "!x", "-", "[", "]", `back\slash`, "é", "A", "z9", "f*o",
 	"dir/a", "dir/b", "dir/sub/a", "dir/sub/c.o", "dir/sub/deep/a", "dir2/a", "foo.d/x", "foo.d/y/x", "x/foo/y", "x/y/foo",

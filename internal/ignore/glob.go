@@ -3,15 +3,15 @@ package ignore
 import "strings"
 
 // A glob is one compiled wildcard pattern. Its language is that of git's wildmatch with
-// WM_PATHNAME: `*`, `?` and classes never match a slash, `**` does where a whole path element is
-// one. Units are bytes, as in git.
+// WM_PATHNAME: `*`, `?` and classes never match a slash; `**` does if it is a whole path element.
+// Units are bytes, as in git.
 type glob []token
 
 type tokenKind uint8
 
 const (
 	literal    tokenKind = iota // exactly b
-	anyByte                     // ? : one byte that is no slash
+	anyByte                     // ? : one byte except a slash
 	class                       // [...]: one byte of set
 	star                        // * : any run without slashes
 	starStar                    // ** : any run at all
@@ -24,8 +24,8 @@ type token struct {
 	set  *[256]bool
 }
 
-// compileGlob returns ok=false for a pattern that can match nothing (an open class, a backslash at
-// the end).
+// compileGlob compiles p. It returns ok=false for a pattern that can match nothing (an unclosed
+// class, a backslash at the end).
 func compileGlob(p string) (g glob, ok bool) {
 	for i := 0; i < len(p); {
 		switch c := p[i]; c {
@@ -60,7 +60,7 @@ func compileGlob(p string) (g glob, ok bool) {
 	return g, true
 }
 
-// starToken decides what the run of stars p[start:end] means; next is where the pattern goes on.
+// starToken decides what the run of stars p[start:end] means; next is where the pattern continues.
 func starToken(p string, start, end int) (t token, next int) {
 	opens := start == 0 || p[start-1] == '/'
 	switch rest := p[end:]; {
@@ -74,8 +74,8 @@ func starToken(p string, start, end int) (t token, next int) {
 	return token{kind: star}, end
 }
 
-// compileClass reads a bracket expression at the start of p and returns its length, 0 when it never
-// closes.
+// compileClass parses a bracket expression at the start of p and returns its length, 0 if it is
+// never closed.
 func compileClass(p string) (*[256]bool, int) {
 	var set [256]bool
 	i := 1
@@ -83,7 +83,7 @@ func compileClass(p string) (*[256]bool, int) {
 	if negate {
 		i++
 	}
-	prev := -1 // the byte a range may start from
+	prev := -1 // the byte that a range may start from
 	for first := true; ; first = false {
 		if i >= len(p) {
 			return nil, 0
@@ -100,7 +100,7 @@ func compileClass(p string) (*[256]bool, int) {
 			return &set, i + 1
 		case c == '[' && i+1 < len(p) && p[i+1] == ':':
 			n, posix := posixClass(p[i:])
-			if n == 0 { // "[:" that no ":]" closes: an ordinary bracket, then whatever follows
+			if n == 0 { // "[:" without a closing ":]": an ordinary bracket
 				set['['] = true
 				prev = '['
 				i++
@@ -140,8 +140,8 @@ func compileClass(p string) (*[256]bool, int) {
 	}
 }
 
-// posixClass reads [:name:]. A length of 0 means it is not closed; a nil func that the name is
-// unknown.
+// posixClass parses [:name:]. A length of 0 means that it is not closed; a nil func means that the
+// name is unknown.
 func posixClass(p string) (int, func(byte) bool) {
 	end := strings.IndexByte(p[2:], ']')
 	if end < 1 || p[2+end-1] != ':' {
@@ -166,7 +166,7 @@ func either(fs ...func(byte) bool) func(byte) bool {
 	}
 }
 
-// posixClasses are the C locale's.
+// posixClasses are the character classes of the C locale.
 var posixClasses = func() map[string]func(byte) bool {
 	digit, lower, upper := between('0', '9'), between('a', 'z'), between('A', 'Z')
 	alpha := either(lower, upper)
@@ -183,8 +183,8 @@ var posixClasses = func() map[string]func(byte) bool {
 	}
 }()
 
-// match runs the pattern as a nondeterministic automaton: live[i] says that tokens[:i] can have
-// consumed the text so far. The cost is len(g) × len(s) whatever the pattern.
+// match runs the pattern as a nondeterministic automaton: live[i] means that tokens[:i] can have
+// consumed the text so far. The cost is len(g) × len(s) for any pattern.
 func (g glob) match(s string) bool {
 	var buf [2][64]bool
 	live, next := buf[0][:], buf[1][:]
@@ -215,7 +215,7 @@ func (g glob) match(s string) bool {
 	return live[len(g)]
 }
 
-// step says whether c keeps the automaton before t and whether it carries it past t.
+// step reports whether c keeps the automaton before t and whether it carries it past t.
 func (t token) step(c byte) (stay, advance bool) {
 	switch t.kind {
 	case literal:
@@ -233,8 +233,8 @@ func (t token) step(c byte) (stay, advance bool) {
 	}
 }
 
-// closeOver spreads liveness over tokens that may match nothing, after the byte c. A **/ may do so
-// only behind a slash or at the start of the text, which counts as one.
+// closeOver spreads liveness over tokens that may match nothing, after the byte c. A **/ may match
+// nothing only after a slash or at the start of the text, which counts as one.
 func (g glob) closeOver(live []bool, c byte) {
 	for j, t := range g {
 		if live[j] && (t.kind == star || t.kind == starStar || t.kind == leadingDir && c == '/') {

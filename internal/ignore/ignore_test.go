@@ -41,7 +41,8 @@ func TestRootBelowTop(t *testing.T) {
 	if d := cmp.Diff([]string{".", ".gitignore", "a", "keep.o", "sub", "sub/only"}, got); d != "" {
 		t.Errorf("-want +got\n%s", d)
 	}
-	// A workspace that its surroundings ignore is still walked: the person pointed at it.
+	// A workspace that is itself ignored by an outer repository is still walked, because the user
+	// pointed at it.
 	if d := cmp.Diff([]string{".", "t"}, walked(t, New(filepath.Join(root, "work/tmp")), nil)); d != "" {
 		t.Errorf("ignored root: -want +got\n%s", d)
 	}
@@ -148,7 +149,7 @@ func BenchmarkWalk10k(b *testing.B) {
 	}
 }
 
-// BenchmarkHostilePattern shows that the cost of a bad pattern is a product, not a power.
+// BenchmarkHostilePattern shows that the cost of a bad pattern is a product, not exponential.
 func BenchmarkHostilePattern(b *testing.B) {
 	m := NewFS(fstest.MapFS{".gitignore": {Data: []byte("/" + strings.Repeat("**/a*", 30) + "/x\n")}})
 	p := strings.Repeat("a/", 200) + "y"

@@ -9,15 +9,15 @@ import (
 	"sync"
 )
 
-// maxRuleFile bounds an ignore file; git itself refuses larger ones.
+// maxRuleFile limits the size of an ignore file; git itself refuses larger ones.
 const maxRuleFile = 100 << 20
 
-// A Matcher holds the ignore rules of one work tree. Rules are read when a directory is first asked
-// about and then kept, so make a new Matcher where the files may have changed; that costs next to
-// nothing. It is safe for concurrent use.
+// A Matcher holds the ignore rules of one work tree. The rules of a directory are read on its first
+// lookup and then kept, so make a new Matcher if the files may have changed; that is cheap. It is
+// safe for concurrent use.
 type Matcher struct {
 	fsys   fs.FS
-	prefix string // of the root in the repository's top directory, "" or with a final slash
+	prefix string // the root's path below the repository's top directory: "" or with a final slash
 	outer  *layer // rules from above the root
 	mu     sync.Mutex
 	dirs   map[string]dirState
@@ -28,16 +28,16 @@ type dirState struct {
 	ignored bool
 }
 
-// A layer is one file's rules over those of weaker files.
+// A layer holds the rules of one file, on top of those of weaker files.
 type layer struct {
-	base  string // directory of the file, from the top, "" or with a final slash
+	base  string // directory of the file, relative to the top: "" or with a final slash
 	rules []rule
 	below *layer
 }
 
-// New returns the rules for the work tree that holds root. When root lies inside a repository, the
-// .gitignore files between its top and root count, and so does its info/exclude; a directory
-// without any repository has only its own .gitignore files. A missing or unreadable file means no
+// New returns the rules for the work tree that holds root. If root lies inside a repository, the
+// .gitignore files between its top and root apply, and so does its info/exclude. A directory
+// outside any repository has only its own .gitignore files. A missing or unreadable file means no
 // rules.
 func New(root string) *Matcher {
 	m := NewFS(dirFS(root))
@@ -57,7 +57,8 @@ func New(root string) *Matcher {
 	if err != nil || rel == "." {
 		return m
 	}
-	// root's own file is read like every other below it; only those above it are read here.
+	// root's own file is read later, like every other below it; only the files above it are read
+	// here.
 	base, dir := "", repo.Top
 	for elem := range strings.SplitSeq(filepath.ToSlash(rel), "/") {
 		m.outer = m.outer.read(dirFS(dir), ".", base)
@@ -68,7 +69,7 @@ func New(root string) *Matcher {
 	return m
 }
 
-// NewFS returns the rules found in fsys alone: its .gitignore files, and .git/info/exclude at its
+// NewFS returns the rules found only in fsys: its .gitignore files, and .git/info/exclude at its
 // root.
 func NewFS(fsys fs.FS) *Matcher {
 	m := &Matcher{fsys: fsys, dirs: map[string]dirState{}}
@@ -86,7 +87,8 @@ func (l *layer) push(base, text string) *layer {
 	return &layer{base: base, rules: rules, below: l}
 }
 
-// read adds the .gitignore of dir in fsys. A symbolic link is no ignore file to git, and none here.
+// read adds the .gitignore of dir in fsys. A symbolic link does not count as an ignore file, as in
+// git.
 func (l *layer) read(fsys fs.FS, dir, base string) *layer {
 	name := path.Join(dir, ".gitignore")
 	st, err := fs.Lstat(fsys, name)
@@ -100,7 +102,7 @@ func (l *layer) read(fsys fs.FS, dir, base string) *layer {
 	return l.push(base, string(text))
 }
 
-// ignores applies the strongest rule that matches p, a path from the top.
+// ignores applies the strongest rule that matches p, a path relative to the top.
 func (l *layer) ignores(p string, isDir bool) bool {
 	base := p[strings.LastIndexByte(p, '/')+1:]
 	if base == ".git" {
@@ -117,9 +119,9 @@ func (l *layer) ignores(p string, isDir bool) bool {
 	return false
 }
 
-// Match reports whether git would leave rel alone: a path below the root, with slashes, that need
-// not exist. Everything inside an ignored directory is ignored, and so is every .git. The root and
-// paths that leave it are not.
+// Match reports whether git would ignore rel, a path below the root, with slashes, that need not
+// exist. Everything inside an ignored directory is ignored, and so is every .git. The root and
+// paths that leave it are not ignored.
 func (m *Matcher) Match(rel string, isDir bool) bool {
 	rel = path.Clean(filepath.ToSlash(rel))
 	if rel == "." || rel == ".." || strings.HasPrefix(rel, "../") || rel[0] == '/' {

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// dirFS is os.DirFS for every name a file system can hold: os.DirFS refuses those that are not
-// UTF-8.
+// dirFS is like os.DirFS but accepts every name that a file system can hold: os.DirFS refuses names
+// that are not UTF-8.
 type dirFS string
 
 var (

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// A Repository says where the parts of a git repository are.
+// A Repository holds the locations of the parts of a git repository.
 type Repository struct {
 	Top    string // the top directory of the work tree
-	Git    string // what belongs to this work tree: HEAD, index
-	Common string // what all its work trees share: objects, config, info/exclude
+	Git    string // the parts that belong to this work tree: HEAD, index
+	Common string // the parts shared by all work trees: objects, config, info/exclude
 }
 
 // Locate finds the repository whose work tree holds the absolute path dir.

@@ -6,9 +6,9 @@ import "strings"
 type rule struct {
 	negate   bool
 	dirOnly  bool
-	baseOnly bool   // no slash in the pattern: compared with the last path element
-	prefix   string // leading bytes without wildcards; all of the pattern when glob is nil
-	suffix   string // of a pattern "*text", with glob nil
+	baseOnly bool   // no slash in the pattern: it is compared with the last path element
+	prefix   string // leading bytes without wildcards; the whole pattern if glob is nil
+	suffix   string // the text of a pattern "*text"; then glob is nil
 	isSuffix bool
 	glob     glob
 }
@@ -34,7 +34,7 @@ func parseRules(text string) []rule {
 	return rules
 }
 
-// trimBlanks drops trailing spaces that no backslash protects.
+// trimBlanks drops trailing spaces unless they are escaped with a backslash.
 func trimBlanks(s string) string {
 	cut := -1
 	for i := 0; i < len(s); i++ {
@@ -75,8 +75,8 @@ func parseRule(p string) (r rule, ok bool) {
 		r.suffix, r.isSuffix = p[1:], true
 		return r, true
 	}
-	// git strips the plain prefix before it looks at the stars, so that "a/b**" sees its ** at a
-	// pattern's start.
+	// Like git, strip the plain prefix before looking at the stars, so that the ** of "a/b**"
+	// counts as being at the start of a pattern.
 	if r.baseOnly {
 		i = 0
 	}

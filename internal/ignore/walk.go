@@ -9,10 +9,10 @@ import (
 // does.
 func Walk(root string, fn fs.WalkDirFunc) error { return New(root).Walk(fn) }
 
-// Walk calls fn for every file and directory of the tree that is not ignored, in lexical order,
-// each directory before what it holds, the root as "." first. It is [fs.WalkDir] with ignored files
-// left out: the same meaning of fn's error, [fs.SkipDir] and [fs.SkipAll], symbolic links reported
-// and never followed. Ignored directories are not read at all.
+// Walk calls fn for every file and directory of the tree that is not ignored, in lexical order:
+// each directory before its contents, and the root first, as ".". It works like [fs.WalkDir] with
+// ignored files left out: fn's error, [fs.SkipDir] and [fs.SkipAll] have the same meaning, and
+// symbolic links are reported and never followed. Ignored directories are not read at all.
 func (m *Matcher) Walk(fn fs.WalkDirFunc) error {
 	info, err := fs.Stat(m.fsys, ".")
 	if err != nil {

@@ -19,7 +19,7 @@ var (
 	strayEnd    = regexp.MustCompile(`^\s+[A-Za-z0-9_]+\s*\}`)
 )
 
-// bare mends a value without quotes: a literal, a number, a call around a value, or text.
+// bare repairs a value without quotes: a literal, a number, a call around a value, or text.
 func (r *repairer) bare() error {
 	if r.startsCall() {
 		return r.unwrapCall()
@@ -77,7 +77,7 @@ func (r *repairer) scalar(text string) {
 	r.encode(text)
 }
 
-// tidyNumber writes +1, .5 and 2. as JSON has them.
+// tidyNumber converts +1, .5 and 2. to valid JSON numbers.
 func tidyNumber(text string) (string, bool) {
 	m := looseNumber.FindStringSubmatch(text)
 	if m == nil || m[2] == "" && m[4] == "" {
@@ -109,8 +109,8 @@ func cutShort(text string) bool {
 	return len(text) < 400 && cutNumber.MatchString(text) && !number.MatchString(text)
 }
 
-// bareEnd returns where the bare text at the cursor ends, and whether a quote ends it whose partner
-// is missing.
+// bareEnd returns the end of the bare text at the cursor, and whether it ends with a quote whose
+// opening partner is missing.
 func (r *repairer) bareEnd() (end int, quoted bool, err error) {
 	if end, ok := r.regexpEnd(); ok {
 		return end, false, nil
@@ -170,7 +170,7 @@ func (r *repairer) nextMember(j int) bool {
 	return r.keyAt(j) || strings.HasPrefix(r.s[j:], "...") || r.strayBeforeKey(j)
 }
 
-// strayBeforeKey reports whether one upper-case word and then a quoted key stand at j, as in
+// strayBeforeKey reports whether one upper-case word followed by a quoted key is at j, as in
 // COMMENT "key": 1.
 func (r *repairer) strayBeforeKey(j int) bool {
 	end := j
@@ -181,7 +181,7 @@ func (r *repairer) strayBeforeKey(j int) bool {
 	return end > j && next > end && r.quotedKeyAt(next)
 }
 
-// dropStray removes a bare word that stands before a key or before the end of the object.
+// dropStray removes a bare word before a key or before the end of the object.
 func (r *repairer) dropStray(first bool) (bool, error) {
 	if !isWord(r.at(r.i)) || r.bareKeyAt(r.i) {
 		return false, nil
@@ -199,7 +199,7 @@ func (r *repairer) dropStray(first bool) (bool, error) {
 	return false, nil
 }
 
-// key mends the key at the cursor.
+// key repairs the key at the cursor.
 func (r *repairer) key() error {
 	if r.at(r.i) == '\\' {
 		return errEscaped
@@ -235,7 +235,7 @@ func (r *repairer) key() error {
 	return nil
 }
 
-// quotedEndsKey reports whether key": stands at end, a key whose opening quote is missing.
+// quotedEndsKey reports whether key": is at end: a key whose opening quote is missing.
 func (r *repairer) quotedEndsKey(end int) bool {
 	return r.at(end) == '"' && r.at(r.skipBlank(end+1)) == ':'
 }
@@ -249,7 +249,7 @@ func clip(s string) string {
 
 func (r *repairer) startsCall() bool { return r.startsCallAt(r.i) }
 
-// startsCallAt reports whether a function name and an opening parenthesis stand at i.
+// startsCallAt reports whether a function name and an opening parenthesis are at i.
 func (r *repairer) startsCallAt(i int) bool {
 	if !isWord(r.at(i)) || isDigit(r.at(i)) {
 		return false
@@ -264,7 +264,7 @@ func (r *repairer) startsCallAt(i int) bool {
 	return r.at(end) == '('
 }
 
-// unwrapCall mends callback({...}); and ObjectId("..."): the one argument is the value.
+// unwrapCall repairs callback({...}); and ObjectId("..."): the only argument is the value.
 func (r *repairer) unwrapCall() error {
 	r.i += strings.IndexByte(r.s[r.i:], '(')
 	if err := r.push('('); err != nil {
@@ -287,7 +287,7 @@ func (r *repairer) unwrapCall() error {
 	return nil
 }
 
-// stringPrefix reports whether a Python string prefix and a quote stand at the cursor.
+// stringPrefix reports whether a Python string prefix and a quote are at the cursor.
 func (r *repairer) stringPrefix() bool {
 	return strings.IndexByte("ubrf", r.at(r.i)|0x20) >= 0 && (r.at(r.i+1) == '"' || r.at(r.i+1) == '\'')
 }

@@ -2,7 +2,7 @@ package jsonrepair
 
 import "strings"
 
-// value mends one value at the cursor.
+// value repairs one value at the cursor.
 func (r *repairer) value() error {
 	r.space()
 	if r.eof() {
@@ -25,7 +25,7 @@ func (r *repairer) value() error {
 	return r.bare()
 }
 
-// object mends the members between braces.
+// object repairs the members between braces.
 func (r *repairer) object() error {
 	if err := r.push('{'); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (r *repairer) object() error {
 	return nil
 }
 
-// memberAt mends one key, colon and value.
+// memberAt repairs one key, colon and value.
 func (r *repairer) memberAt() error {
 	if err := r.key(); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (r *repairer) memberAt() error {
 	return r.value()
 }
 
-// list mends the elements up to the closing bracket end. many says that a comma was seen.
+// list repairs the elements up to the closing bracket end. many reports whether a comma was seen.
 func (r *repairer) list(end byte) (many bool, err error) {
 	open := byte('[')
 	if end == ')' {
@@ -145,7 +145,7 @@ func (r *repairer) list(end byte) (many bool, err error) {
 	return many, nil
 }
 
-// tuple mends Python's parentheses: a list, or one value in brackets when there is no comma.
+// tuple repairs Python's parentheses: a list, or one value in brackets if there is no comma.
 func (r *repairer) tuple() error {
 	start := len(r.out)
 	many, err := r.list(')')
@@ -154,21 +154,21 @@ func (r *repairer) tuple() error {
 	}
 	r.note(fixTuple)
 	if !many && len(r.out) > start+2 {
-		r.out[start] = ' ' // blanks are free in JSON, and moving the value is not
+		r.out[start] = ' ' // replace it with a space, which JSON allows: cheaper than moving the value
 		r.out = r.out[:len(r.out)-1]
 	}
 	return nil
 }
 
-// between handles what stands between two elements: closing brackets, commas and ellipses. done
-// ends the container, again asks for another round.
+// between handles the text between two elements: closing brackets, commas and ellipses. done means
+// that the container ends, again that between must be called again.
 func (r *repairer) between(first, comma *bool, end byte) (done, again bool, err error) {
 	c := r.at(r.i)
 	switch {
 	case r.eof():
 		return false, false, r.truncated(containerName(end))
 	case r.fenced && strings.HasPrefix(r.s[r.i:], "```"):
-		r.note(fixMissingClose) // the fence closes, so the text is whole and a bracket was forgotten
+		r.note(fixMissingClose) // the fence is closed, so the text is complete and a bracket is missing
 		return true, false, nil
 	case c == end:
 		if *comma {
@@ -202,7 +202,7 @@ func containerName(end byte) string {
 
 // wrongClose handles a closing bracket of another kind than the innermost open one.
 func (r *repairer) wrongClose(c byte) (done, again bool, err error) {
-	open := c - 2 // '[' and '{' stand two before their partners in ASCII
+	open := c - 2 // '[' and '{' are two below their partners in ASCII
 	if c == ')' {
 		open = '('
 	}

@@ -19,8 +19,9 @@ type corpusRow struct {
 	Schema          json.RawMessage
 }
 
-// cutOff reports, without the repairer, whether a text ends inside a string, object or list, or in
-// the middle of a number or literal: what a model was stopped at, and what no reading may complete.
+// cutOff reports, without using the repairer, whether a text ends inside a string, object or list,
+// or in the middle of a number or literal: the model was stopped there, and the text must not be
+// completed.
 func cutOff(s string) bool {
 	s = strings.TrimSpace(s)
 	depth, inString := 0, false
@@ -40,9 +41,9 @@ func cutOff(s string) bool {
 	return inString || depth > 0 || depth == 0 && !strings.ContainsAny(s, "{[") && cutShort(s)
 }
 
-// TestCorpus mends real malformed calls collected from the tests of other libraries. The bar is 95
-// % of the core rows that are whole; rows whose text was cut off must be refused, although those
-// libraries complete them.
+// TestCorpus repairs real malformed calls collected from the tests of other libraries. At least 95
+// % of the complete core rows must be repaired. Rows whose text was cut off must be refused,
+// although those libraries complete them.
 func TestCorpus(t *testing.T) {
 	f, err := os.Open(devdata.Path(t, "tools-dev/jsonrepair.jsonl"))
 	if err != nil {
@@ -91,8 +92,8 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// endsWhole reports whether a text ends as a whole value does. Quotes inside strings, or missing
-// ones, mislead the count of cutOff; a text that ends so may be mended or refused.
+// endsWhole reports whether the end of a text looks like the end of a complete value. Quotes inside
+// strings, or missing ones, mislead cutOff, so such a text may be repaired or refused.
 func endsWhole(s string) bool {
 	if strings.Count(s, "```") == 2 {
 		return true

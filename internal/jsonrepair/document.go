@@ -2,7 +2,7 @@ package jsonrepair
 
 import "strings"
 
-// document finds the one value in the text, mends it, and sees that nothing of weight is left
+// document finds the one value in the text, repairs it, and checks that nothing significant is left
 // around it.
 func (r *repairer) document() error {
 	r.space()
@@ -56,8 +56,8 @@ func (r *repairer) skipFence() bool {
 	return true
 }
 
-// skipProse moves to the first bracket or fence, if there is one; without one the text itself may
-// be the value.
+// skipProse moves to the first bracket or fence, if any. Without one, the text itself may be the
+// value.
 func (r *repairer) skipProse() {
 	rest := r.s[r.i:]
 	brace := strings.IndexAny(rest, "{[")
@@ -73,7 +73,7 @@ func (r *repairer) skipProse() {
 	}
 }
 
-// several joins values that follow the first after a comma into one list.
+// several joins the first value and the values that follow it after commas into one list.
 func (r *repairer) several() error {
 	many := false
 	for {
@@ -104,8 +104,8 @@ func (r *repairer) several() error {
 	return nil
 }
 
-// trailer checks what follows the value. Brackets, a fence and plain words may be dropped; another
-// value, or a quote that an earlier guess about quotes could have left behind, may not.
+// trailer checks the text after the value. Brackets, a fence and plain words may be dropped;
+// another value, or a quote that may be left over from an earlier guess about quotes, may not.
 func (r *repairer) trailer() error {
 	for {
 		r.space()
@@ -154,7 +154,7 @@ func (r *repairer) prose() error {
 	return nil
 }
 
-// scalarEnd checks what follows a top-level scalar: nothing but a comma or a fence may.
+// scalarEnd checks the text after a top-level scalar: only a comma or a fence may follow.
 func (r *repairer) scalarEnd() error {
 	for {
 		r.space()

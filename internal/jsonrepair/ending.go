@@ -2,8 +2,8 @@ package jsonrepair
 
 import "strings"
 
-// ending finds where a string ends whose inner quotes may not be escaped. A quote ends the string
-// when what follows could only follow a string: a colon after a key; a closing bracket, or a comma
+// ending finds the end of a string whose inner quotes may be unescaped. A quote ends the string if
+// the text after it could only follow a string: a colon after a key; a closing bracket, or a comma
 // and the next element, after a value. Any other quote belongs to the text.
 type ending struct {
 	r       *repairer
@@ -14,10 +14,10 @@ type ending struct {
 
 	end, next   int  // of the content; after the closing quote
 	inner       int  // unescaped quotes inside
-	pair        bool // the last of them opens a pair, as in say "hi
+	pair        bool // the last inner quote opens a pair, as in say "hi
 	closedTwice bool // it closed with two quotes
 	depth       int  // brackets open inside the text
-	member      bool // something like the next member stands inside the text, outside brackets
+	member      bool // something that looks like the next member is inside the text, outside brackets
 }
 
 func (e *ending) find() error {
@@ -88,7 +88,7 @@ func (e *ending) tryQuote(j, n int) (done bool, err error) {
 	return false, nil
 }
 
-// opens reports whether the quote at j opens a pair inside the text: it stands before a word, not
+// opens reports whether the quote at j opens a pair inside the text: it comes before a word, not
 // after one.
 func (e *ending) opens(j, n int) bool {
 	s := e.r.s
@@ -96,7 +96,7 @@ func (e *ending) opens(j, n int) bool {
 	return before && j+n < len(s) && !isSpace(s[j+n])
 }
 
-// close ends the string at the quote at end, unless what is inside makes that a guess.
+// close ends the string at the quote at end, unless the contents make that a guess.
 func (e *ending) close(end, next int) error {
 	switch {
 	case e.inner > 0 && e.member:
@@ -116,7 +116,7 @@ func (e *ending) accepts(i int) bool {
 		return r.at(j) == ':' || e.inner == 0 && j > i && r.valueAt(j)
 	}
 	if e.pair || e.inner > 0 && e.depth > 0 {
-		return false // it closes a pair inside the text, or stands inside brackets of JSON or code within the string
+		return false // it closes a pair inside the text, or is inside brackets of JSON or code within the string
 	}
 	if j >= len(r.s) {
 		return true
@@ -158,11 +158,11 @@ func (e *ending) commaAccepts(j int) bool {
 	return e.inner == 0 || r.valueAt(j)
 }
 
-// unended decides about a string in which no quote could end it.
+// unended decides about a string that no quote could end.
 func (e *ending) unended(firstQuote int) error {
 	if e.inner == 1 && !e.key && e.r.top() == '{' && strayEnd.MatchString(e.r.s[firstQuote+1:]) {
 		e.end, e.next, e.inner = firstQuote, firstQuote+1, 0
-		return nil // {"a": "text" word}: the word is stray
+		return nil // {"a": "text" word}: drop the stray word
 	}
 	if last := lastByte(e.r.s); e.inner > 0 && (last == "}" || last == "]") {
 		return e.fail(e.start, "quotes inside a string are not escaped, and it is not clear where it ends")
@@ -170,7 +170,7 @@ func (e *ending) unended(firstQuote int) error {
 	return e.r.truncated("a string")
 }
 
-// lastByte returns the last byte of s that is not a blank, as a string.
+// lastByte returns the last non-blank byte of s, as a string.
 func lastByte(s string) string {
 	s = strings.TrimRight(s, " \t\r\n`")
 	if s == "" {
@@ -179,7 +179,7 @@ func lastByte(s string) string {
 	return s[len(s)-1:]
 }
 
-// closesWell reports whether the closing bracket at j is followed by what can follow one.
+// closesWell reports whether the text after the closing bracket at j can follow a closing bracket.
 func (r *repairer) closesWell(j int) bool {
 	depth := len(r.stack)
 	for depth > 0 && (r.at(j) == '}' || r.at(j) == ']' || r.at(j) == ')') {
@@ -199,8 +199,7 @@ func (r *repairer) closesWell(j int) bool {
 	return r.at(j) == '{' || r.at(j) == '['
 }
 
-// commaBefore returns the position of the comma that stands before j with nothing but blanks
-// between, or -1.
+// commaBefore returns the position of the comma that is before j with only blanks between, or -1.
 func (r *repairer) commaBefore(j, limit int) int {
 	for j--; j >= limit && isSpace(r.s[j]); j-- {
 	}

@@ -17,8 +17,8 @@ func isWord(c byte) bool {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// oddSpace returns the length of a blank at i that JSON does not know, such as a no-break space, or
-// 0.
+// oddSpace returns the length of a space at i that JSON does not allow, such as a no-break space,
+// or 0.
 func oddSpace(s string, i int) int {
 	if i >= len(s) || s[i] == '\v' || s[i] == '\f' {
 		if i < len(s) {
@@ -54,8 +54,8 @@ func (r *repairer) space() {
 	}
 }
 
-// aheadComment is the longest comment that look-ahead skips; without a bound, many unclosed ones
-// would each be searched to the end of the text.
+// aheadComment limits the length of a comment that look-ahead skips. Without a limit, each of many
+// unclosed comments would be searched to the end of the text.
 const aheadComment = 256
 
 // comment returns the length of a comment at i, or 0. A comment longer than limit counts as none.
@@ -80,8 +80,9 @@ func (r *repairer) comment(i, limit int) int {
 	return 0
 }
 
-// skipBlank returns the position after blanks and closed comments at i, without noting them. It is
-// look-ahead: a line comment that runs to the end of the text is not skipped, since it may be text.
+// skipBlank returns the position after blanks and closed comments at i, without recording them as
+// repairs. Because it only looks ahead, it does not skip a line comment that runs to the end of the
+// text, which may be text.
 func (r *repairer) skipBlank(i int) int {
 	for i < len(r.s) {
 		if isSpace(r.s[i]) {
@@ -97,10 +98,10 @@ func (r *repairer) skipBlank(i int) int {
 	return i
 }
 
-// maxKey bounds the look-ahead for a key.
+// maxKey limits the look-ahead for a key.
 const maxKey = 128
 
-// keyAt reports whether a key with its colon stands at i: in quotes, or a bare word.
+// keyAt reports whether a key with its colon is at i: in quotes, or a bare word.
 func (r *repairer) keyAt(i int) bool { return r.quotedKeyAt(i) || r.bareKeyAt(i) }
 
 func (r *repairer) quotedKeyAt(i int) bool {

@@ -1,11 +1,12 @@
-// Package jsonrepair mends the JSON that language models get wrong: trailing commas, single or
+// Package jsonrepair repairs the JSON that language models get wrong: trailing commas, single or
 // smart quotes, Python literals, Markdown fences, comments, unescaped quotes and line breaks inside
 // strings, missing commas and brackets.
 //
-// It mends only what has one reading. Text that ends inside a string, list or object was cut off,
-// and is refused: to close it would run half a file write as if it were whole. So is text that can
-// be read in two ways, such as a key without a value. Every repair has a [Risk], because dropping a
-// trailing comma is certain and telling an inner quote from a closing one is a judgement.
+// It repairs only text that has one reading. Text that ends inside a string, list or object was cut
+// off and is refused: closing it would execute half a file write as if it were complete. Text that
+// can be read in two ways, such as a key without a value, is refused too. Every repair has a
+// [Risk], because dropping a trailing comma is certain while distinguishing an inner quote from a
+// closing one is a judgement.
 //
 // The text is read once from left to right, with look-ahead that is bounded by the next quote, so
 // the work is linear in its length.
@@ -18,24 +19,24 @@ import (
 	"math/bits"
 )
 
-// Risk says how much a repair had to assume.
+// Risk is the amount of guessing in a repair.
 type Risk uint8
 
-// The risks, in order.
+// The risks, in increasing order.
 const (
 	None   Risk = iota // nothing was changed
 	Low                // spelling only: no other reading exists
-	Medium             // structure that other readings would contradict
+	Medium             // structure: other readings are contradicted by the text
 	High               // a judgement: the result is likely, and the model should see what was assumed
 )
 
 // String returns "none", "low", "medium" or "high".
 func (r Risk) String() string { return [...]string{"none", "low", "medium", "high"}[r] }
 
-// Result is mended JSON.
+// Result is repaired JSON.
 type Result struct {
 	JSON  []byte   // valid JSON; the input itself when it was valid
-	Notes []string // what was mended, in words, each kind once
+	Notes []string // what was repaired, in words, each kind once
 	Risk  Risk     // the highest of all repairs
 }
 
@@ -60,7 +61,7 @@ type Error struct {
 // Error describes the fault in one line.
 func (e *Error) Error() string { return fmt.Sprintf("at byte %d: %s", e.Offset, e.Msg) }
 
-// maxDepth is the deepest nesting that is mended. Valid JSON may be deeper.
+// maxDepth is the deepest nesting that is repaired. Valid JSON may be deeper.
 const maxDepth = 512
 
 // fix is one kind of repair.
@@ -132,7 +133,7 @@ var fixInfo = [numFixes]struct {
 	fixSeveral:       {High, "put several values into one list"},
 }
 
-// Repair mends text. Valid JSON comes back as it is.
+// Repair repairs text. Valid JSON is returned unchanged.
 func Repair(text []byte) (Result, error) {
 	if json.Valid(text) {
 		return Result{JSON: text}, nil
@@ -140,8 +141,7 @@ func Repair(text []byte) (Result, error) {
 	return repair(string(text), 0)
 }
 
-// errEscaped says that quotes are escaped where no string is: the whole text is escaped once too
-// often.
+// errEscaped reports escaped quotes outside of a string: the whole text is escaped once too often.
 var errEscaped = errors.New("escaped outside a string")
 
 func repair(s string, fixes uint64) (Result, error) {
@@ -184,7 +184,7 @@ type repairer struct {
 	i      int
 	out    []byte
 	stack  []byte // the open brackets: '{', '[' or '('
-	fixes  uint64 // a bit a fix
+	fixes  uint64 // one bit per fix
 	fenced bool   // inside a Markdown fence
 }
 
@@ -230,7 +230,7 @@ func (r *repairer) open(c byte) bool {
 	return false
 }
 
-// top returns the innermost open bracket, or 0 at the top level; parent the one around it.
+// top returns the innermost open bracket, or 0 at the top level.
 func (r *repairer) top() byte { return r.up(1) }
 
 func (r *repairer) up(n int) byte {

@@ -123,7 +123,7 @@ var docs = []map[string]any{
 	{"pattern": `^\s*"key":\s*\{[^}]*\}`, "glob": "**/*.{ts,tsx}"},
 }
 
-// TestEveryPrefixIsRefused cuts sound and unsound spellings of every document at every byte.
+// TestEveryPrefixIsRefused cuts valid and malformed spellings of every document at every byte.
 func TestEveryPrefixIsRefused(t *testing.T) {
 	for _, doc := range docs {
 		text, _ := json.Marshal(doc)
@@ -148,7 +148,7 @@ func TestEveryPrefixIsRefused(t *testing.T) {
 	}
 }
 
-// TestMutationsAreRightOrRefused breaks documents so that the truth is known.
+// TestMutationsAreRightOrRefused breaks documents in ways whose correct repair is known.
 func TestMutationsAreRightOrRefused(t *testing.T) {
 	mutations := map[string]func(string) string{
 		"trailing comma": func(s string) string { return s[:len(s)-1] + ",}" },
@@ -217,7 +217,8 @@ func hostile(n int) map[string]string {
 	}
 }
 
-// TestHostile only ends in reasonable time when the work is linear: 4 MB each, where n² is hours.
+// TestHostile: repairing is linear in the input. It reads 4 MB each, which would take hours if it
+// were quadratic.
 func TestHostile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -229,7 +230,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// BenchmarkHostile shows linear work: the speed of a kind is the same for every length.
+// BenchmarkHostile shows that the work is linear: each kind of input has the same speed at every
+// length.
 func BenchmarkHostile(b *testing.B) {
 	for _, n := range []int{1 << 14, 1 << 17} {
 		for name, in := range hostile(n) {

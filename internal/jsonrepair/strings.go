@@ -54,7 +54,7 @@ func (q quote) closes(s string, i int) int {
 	return 0
 }
 
-// str mends the string at the cursor, a key or a value.
+// str repairs the string at the cursor, a key or a value.
 func (r *repairer) str(q quote, key bool) error {
 	if !q.plain {
 		r.note(fixQuotes)
@@ -88,7 +88,7 @@ func (r *repairer) str(q quote, key bool) error {
 	return nil
 }
 
-// tripleQuoted mends Python's """text""".
+// tripleQuoted repairs Python's """text""".
 func (r *repairer) tripleQuoted(start int, mark string) error {
 	end := strings.Index(r.s[start:], mark)
 	if end < 0 {
@@ -106,7 +106,7 @@ func (r *repairer) tripleQuoted(start int, mark string) error {
 	return nil
 }
 
-// endsAt reports whether position i is where a string may just have ended.
+// endsAt reports whether a string may have ended just before position i.
 func (r *repairer) endsAt(i int, key bool) bool {
 	i = r.skipBlank(i)
 	switch r.at(i) {
@@ -118,8 +118,8 @@ func (r *repairer) endsAt(i int, key bool) bool {
 	return i >= len(r.s)
 }
 
-// encode writes raw string content as a JSON string: escapes that JSON knows stay, everything else
-// is kept as text.
+// encode writes raw string content as a JSON string: valid JSON escapes stay, everything else is
+// kept as text.
 func (r *repairer) encode(raw string) {
 	r.out = append(r.out, '"')
 	for i := 0; i < len(raw); {

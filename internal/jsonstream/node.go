@@ -33,7 +33,7 @@ type Member struct {
 	Value *Node
 }
 
-// Text returns the decoded string, or the text of a number or literal, as far as it has come. It
+// Text returns the decoded string, or the text of a number or literal, up to the last byte read. It
 // costs nothing: the text is shared, not copied.
 func (n *Node) Text() string {
 	if n == nil {
@@ -42,7 +42,7 @@ func (n *Node) Text() string {
 	return n.text.String()
 }
 
-// Get returns the value of key in an object, or nil. Of a repeated key the last counts.
+// Get returns the value of key in an object, or nil. If the key is repeated, the last one counts.
 func (n *Node) Get(key string) *Node {
 	if n == nil {
 		return nil

@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// Parser reads one JSON value that arrives in pieces, each byte once, and builds it as it comes.
-// What it accepts, and the value it makes, are those of encoding/json. The zero value is ready.
+// Parser incrementally parses one JSON value that arrives in pieces, reading each byte once. It
+// accepts the same input as encoding/json and produces the same value. The zero value is ready.
 //
-// While the value is incomplete, [Parser.Root] shows what is known of it: members in order of
+// While the value is incomplete, [Parser.Root] shows the part read so far: members in order of
 // arrival, and the text of an open string up to the last byte.
 type Parser struct {
 	root  *Node
@@ -22,11 +22,11 @@ type Parser struct {
 	state state
 
 	num      numState
-	literal  string // the rest of true, false or null
-	hex      rune   // of \uXXXX, and how many digits are still to come
+	literal  string // the remaining bytes of true, false or null
+	hex      rune   // of \uXXXX, and the number of digits still to come
 	digits   int
 	high     rune    // a high surrogate that waits for its partner, or 0
-	pending  [4]byte // the start of a character that is cut between two pieces
+	pending  [4]byte // the start of a character that is split between two pieces
 	npending int
 
 	offset int
@@ -53,7 +53,7 @@ const (
 // maxDepth is encoding/json's limit of nesting.
 const maxDepth = 10000
 
-// Feed reads the next piece. An error means that the text is not JSON; it stays.
+// Feed reads the next piece. An error means that the text is not JSON; later calls return it again.
 func (p *Parser) Feed(piece string) error {
 	for i := 0; i < len(piece) && p.err == nil; {
 		if p.state == inString && p.npending == 0 && p.high == 0 {
@@ -71,7 +71,7 @@ func (p *Parser) Feed(piece string) error {
 	return p.err
 }
 
-// plainRun returns how many bytes at the start of s stand for themselves inside a string.
+// plainRun returns the number of bytes at the start of s that stand for themselves inside a string.
 func plainRun(s string) int {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= utf8.RuneSelf {
@@ -83,7 +83,7 @@ func plainRun(s string) int {
 
 var errIncomplete = errors.New("the JSON ends before it is complete")
 
-// Close says that no more pieces come. The error says whether the value was complete.
+// Close ends the input. It returns an error if the value is incomplete.
 func (p *Parser) Close() error {
 	if p.err == nil && p.state == inNumber && len(p.stack) == 0 {
 		p.endNumber()
@@ -94,11 +94,12 @@ func (p *Parser) Close() error {
 	return p.err
 }
 
-// Done reports whether the value is complete. A number on its own is only after [Parser.Close].
+// Done reports whether the value is complete. A top-level number is complete only after
+// [Parser.Close].
 func (p *Parser) Done() bool { return p.err == nil && p.state == ended }
 
-// Root returns what is known of the value, or nil before its first byte. It must only be read
-// between calls of Feed.
+// Root returns the value read so far, or nil before its first byte. Read it only between calls of
+// Feed.
 func (p *Parser) Root() *Node { return p.root }
 
 // Value returns the value so far, as encoding/json decodes it into an any, numbers as
@@ -109,7 +110,7 @@ func (p *Parser) fail(c byte, where string) {
 	p.err = &SyntaxError{Offset: p.offset, msg: fmt.Sprintf("invalid character %q %s", rune(c), where)}
 }
 
-// SyntaxError says where the text stopped being JSON.
+// SyntaxError reports where the text stopped being JSON.
 type SyntaxError struct {
 	Offset int // in bytes
 	msg    string
@@ -236,7 +237,7 @@ func (p *Parser) value(c byte) {
 	}
 }
 
-// attach hangs n where the next value belongs.
+// attach adds n to the open container, or makes it the root.
 func (p *Parser) attach(n *Node) {
 	if len(p.stack) == 0 {
 		p.root = n
@@ -245,13 +246,13 @@ func (p *Parser) attach(n *Node) {
 	top := p.stack[len(p.stack)-1]
 	if top.Kind == Object {
 		top.Members = append(top.Members, Member{Key: p.key.String(), Value: n})
-		p.key = strings.Builder{} // the old one's text is the key now
+		p.key = strings.Builder{} // the key shares the old builder's memory
 		return
 	}
 	top.Items = append(top.Items, n)
 }
 
-// pop ends the innermost container.
+// pop closes the innermost container.
 func (p *Parser) pop() {
 	p.stack[len(p.stack)-1].Done = true
 	p.stack = p.stack[:len(p.stack)-1]
@@ -284,7 +285,7 @@ func (p *Parser) literalByte(c byte) {
 	}
 }
 
-// text returns where the characters of the string being read go.
+// text returns the builder for the characters of the string being read.
 func (p *Parser) text() *strings.Builder {
 	if p.inKey {
 		return &p.key
@@ -321,8 +322,8 @@ func (p *Parser) stringByte(c byte) {
 	}
 }
 
-// flushRune writes the first character of pending; a byte that starts none becomes U+FFFD, as in
-// encoding/json.
+// flushRune writes the first character of pending. A byte that cannot start a character becomes
+// U+FFFD, as in encoding/json.
 func (p *Parser) flushRune() {
 	r, n := utf8.DecodeRune(p.pending[:p.npending])
 	p.text().WriteRune(r)
@@ -336,7 +337,7 @@ func (p *Parser) flushPending() {
 	}
 }
 
-// flushHigh writes U+FFFD for a high surrogate whose partner did not come.
+// flushHigh writes U+FFFD for a high surrogate whose partner is missing.
 func (p *Parser) flushHigh() {
 	if p.high != 0 {
 		p.text().WriteRune(utf8.RuneError)
@@ -394,7 +395,7 @@ func (p *Parser) hexByte(c byte) {
 	}
 }
 
-// numState is where in a number the parser is.
+// numState is the parser's position inside a number.
 type numState uint8
 
 const (
@@ -409,7 +410,7 @@ const (
 	numExp
 )
 
-// numberByte reads a byte of a number; false means that the number ended before it.
+// numberByte reads a byte of a number. It returns false if the number ended before that byte.
 func (p *Parser) numberByte(c byte) bool {
 	digit := c >= '0' && c <= '9'
 	next := p.num

@@ -39,7 +39,7 @@ func parseChunks(s string, n int) (any, error) {
 	return p.Value(), nil
 }
 
-// parseStd is encoding/json on the whole text.
+// parseStd decodes the whole text with encoding/json.
 func parseStd(s string) (any, error) {
 	dec := json.NewDecoder(strings.NewReader(s))
 	dec.UseNumber()
@@ -107,8 +107,8 @@ func TestParserShowsWhatIsKnown(t *testing.T) {
 	}
 }
 
-// TestParserIsLinear counts work, not time: the text of a growing string is shared, so that looking
-// at it after every byte allocates as much for twice the length, relative to it, as for once.
+// TestParserIsLinear counts work, not time: the text of a growing string is shared, so looking at
+// it after every byte allocates no more per byte for a text of twice the length.
 func TestParserIsLinear(t *testing.T) {
 	allocated := func(n int) float64 {
 		doc := `{"content":"` + strings.Repeat("x", n) + `"}`

@@ -1,7 +1,7 @@
 // Package jsonstream reads JSON that arrives in pieces.
 package jsonstream
 
-// Scanner tells when a JSON object or array that arrives in pieces is complete, reading each byte
+// Scanner detects when a JSON object or array that arrives in pieces is complete, reading each byte
 // once. It checks nesting and strings only, not grammar: a value it calls complete may still be
 // invalid JSON. The zero value is ready.
 type Scanner struct {
@@ -67,9 +67,9 @@ func (s *Scanner) structural(c byte) {
 	}
 }
 
-// Complete reports whether a top-level object or array was closed and nothing but space came before
-// or after it.
+// Complete reports whether a top-level object or array was closed, with only white space before and
+// after it.
 func (s *Scanner) Complete() bool { return s.done && !s.bad && !s.trailing }
 
-// Started reports whether any byte but space was read.
+// Started reports whether any byte except white space was read.
 func (s *Scanner) Started() bool { return s.started || s.bad }

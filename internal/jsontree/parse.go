@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// parser reads text that encoding/json has accepted already, so it only has to find its way, not to
-// check.
+// parser parses text that encoding/json has already accepted, so it does not check the syntax
+// again.
 type parser struct {
 	s string
 	i int
@@ -107,8 +107,9 @@ func quote(s string) string { return string(AppendQuoted(nil, s)) }
 
 const hex = "0123456789abcdef"
 
-// AppendQuoted appends s as a JSON string. Unlike encoding/json it leaves <, > and & alone; like
-// it, it replaces invalid UTF-8 and escapes the line separators that JavaScript cannot take.
+// AppendQuoted appends s as a JSON string. Unlike encoding/json it does not escape <, > and &; like
+// encoding/json, it replaces invalid UTF-8 and escapes the line separators that JavaScript does not
+// accept.
 func AppendQuoted(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0

@@ -1,6 +1,6 @@
 // Package jsontree holds a JSON value as a tree that keeps what encoding/json's maps lose: the
-// order of members and the exact text of every number and string. It serves schema rewriting and
-// the mending of arguments, where what is not changed must come out as it came in.
+// order of members and the exact text of every number and string. It is used to rewrite schemas and
+// to repair arguments, where unchanged parts must be written exactly as they were read.
 package jsontree
 
 import (
@@ -49,7 +49,7 @@ func (k Kind) String() string {
 type Value struct {
 	Kind    Kind
 	Items   []*Value // of an array
-	Members []Member // of an object, in source order; a repeated key is kept and the last one counts
+	Members []Member // of an object, in source order; repeated keys are kept, and the last one counts
 	raw     string   // JSON text of a scalar
 }
 
@@ -121,7 +121,7 @@ func (v *Value) Get(key string) *Value {
 	return nil
 }
 
-// Set gives key the value x, in place when the key is there, else at the end.
+// Set sets the value of key to x: in place if the key exists, else at the end.
 func (v *Value) Set(key string, x *Value) {
 	for i := len(v.Members) - 1; i >= 0; i-- {
 		if v.Members[i].Key == key {
@@ -159,7 +159,7 @@ func (v *Value) Clone() *Value {
 }
 
 // Equal reports whether two values mean the same, whatever the order of their members. Numbers are
-// the same when they are written the same.
+// equal only if they are written in the same way.
 func (v *Value) Equal(w *Value) bool {
 	if v == nil || w == nil {
 		return v == w
@@ -178,7 +178,7 @@ func (v *Value) Equal(w *Value) bool {
 	return v.raw == w.raw
 }
 
-// byKey returns the members by key, of a repeated key the last.
+// byKey returns the members by key; the last of a repeated key wins.
 func (v *Value) byKey() map[string]*Value {
 	m := make(map[string]*Value, len(v.Members))
 	for _, x := range v.Members {

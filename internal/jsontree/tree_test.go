@@ -31,7 +31,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// FuzzTree holds the tree to encoding/json: what it accepts, what it means, and what it writes.
+// FuzzTree compares the tree with encoding/json: the input it accepts, the value, and the output.
 func FuzzTree(f *testing.F) {
 	for _, s := range []string{`{}`, `[1,"a",null]`, `{"a":{"b":[true,false]}}`, `"\ud800"`, "\"\xff\"", `1e5`, ` [ ] `, `{"a":1,"a":2}`, `[1,]`} {
 		f.Add([]byte(s))

@@ -2,5 +2,5 @@
 
 package proctree
 
-// descendants is not known here: only the process group is ended.
+// descendants returns nil: on this system only the process group is ended.
 func descendants(int) []int { return nil }

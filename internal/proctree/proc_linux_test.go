@@ -74,7 +74,7 @@ func TestReadSelf(t *testing.T) {
 	}
 }
 
-// start runs a shell script in a tree of its own.
+// start runs a shell script in its own process tree.
 func start(t *testing.T, marker, script string) (*exec.Cmd, *Tree) {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", script)
@@ -122,8 +122,8 @@ func TestKillFindsTheWholeTree(t *testing.T) {
 	}{
 		{"sleep N & sleep N; true", 2},
 		{"setsid sleep N & sleep N; true", 2},
-		{"(setsid sh -c 'setsid sleep N & sleep N' &); sleep N; true", 3}, // lost its parents, has the mark
-		{"setsid env -i sleep N & sleep N; true", 2},                      // lost the mark, has its parent
+		{"(setsid sh -c 'setsid sleep N & sleep N' &); sleep N; true", 3}, // orphaned, still has the marker
+		{"setsid env -i sleep N & sleep N; true", 2},                      // lost the marker, still has its parent
 	} {
 		arg := strconv.Itoa(70000 + os.Getpid()*10 + i)
 		other, _ := start(t, "PROC_TEST=other"+arg+";", "exec sleep 1"+arg)
@@ -148,7 +148,8 @@ func TestKillFindsTheWholeTree(t *testing.T) {
 	}
 }
 
-// After its root was waited for, a tree neither signals nor kills by number.
+// TestEndedTreeLeavesNumbersAlone: after its root was waited for, a tree neither signals nor kills
+// by PID.
 func TestEndedTreeLeavesNumbersAlone(t *testing.T) {
 	cmd, tree := start(t, "PROC_TEST=ended;", "true")
 	_ = cmd.Wait()
@@ -187,8 +188,8 @@ func TestKillMarkedIsExact(t *testing.T) {
 	}
 }
 
-// TestMarkIsSeenDuringExec: a process bears its mark at every moment, also while a program takes
-// the place of another. A kill that looks just then would leave it.
+// TestMarkIsSeenDuringExec checks that a process's marker is visible at every moment, even during
+// exec. Otherwise a kill at that moment would miss the process.
 func TestMarkIsSeenDuringExec(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "again")
 	if err := os.WriteFile(script, []byte("exec sh \"$0\"\n"), 0o644); err != nil {
@@ -216,8 +217,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// unmapEnv lets go of the memory that holds the environment, says so and sleeps until it is told to
-// end.
+// unmapEnv unmaps the memory that holds the environment, reports that and sleeps until it is
+// signalled to end.
 func unmapEnv() {
 	b, err := readStat(os.Getpid())
 	if err != nil {
@@ -228,7 +229,7 @@ func unmapEnv() {
 		panic(err)
 	}
 	page := uint64(os.Getpagesize())
-	// The last page of the stack holds it, and what runs is further down.
+	// The environment is on the last page of the stack; the running frames are further down.
 	if _, _, e := unix.RawSyscall(unix.SYS_MUNMAP, uintptr((end-1)/page*page), uintptr(page), 0); e != 0 {
 		panic(e)
 	}
@@ -237,8 +238,8 @@ func unmapEnv() {
 	unix.Exit(0)
 }
 
-// TestEmptyEnvironmentIsNotWaitedFor looks at processes that show no environment for good: they are
-// not taken for ones that are between two programs, which would hold up every kill.
+// TestEmptyEnvironmentIsNotWaitedFor checks that processes that never show an environment are not
+// mistaken for ones in the middle of exec, which would delay every kill.
 func TestEmptyEnvironmentIsNotWaitedFor(t *testing.T) {
 	for name, cmd := range map[string]*exec.Cmd{
 		"started without": {Path: "/bin/sh", Args: []string{"sh", "-c", "echo; read x"}, Env: []string{}},

@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// Stat is what the kernel tells of one process in /proc/PID/stat (see proc(5)).
+// Stat holds what /proc/PID/stat reports about a process (see proc(5)).
 type Stat struct {
 	PID     int
-	Comm    string // may hold any byte
+	Comm    string // may contain any byte
 	State   byte   // R, S, D, Z, T, ...
 	PPID    int
 	PGID    int
 	Session int
-	Start   uint64 // in clock ticks since boot; with PID it names a process for good
+	Start   uint64 // in clock ticks since boot; together with PID it identifies a process uniquely
 }
 
 // ParseStat reads the contents of /proc/PID/stat.
 func ParseStat(b []byte) (Stat, error) {
-	// The name is in parentheses and may itself contain any of them.
+	// The name is in parentheses and may itself contain parentheses.
 	open, end := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
 	if open < 1 || end < open {
 		return Stat{}, errors.New("proctree: parse stat: no process name")
@@ -49,8 +49,8 @@ func ParseStat(b []byte) (Stat, error) {
 	return s, nil
 }
 
-// afterName returns the fields of /proc/PID/stat from the third on: those behind the name, which
-// may hold any byte.
+// afterName returns the fields of /proc/PID/stat from the third on, which follow the name. The name
+// may contain any byte.
 func afterName(b []byte) [][]byte { return bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]) }
 
 func readStat(pid int) ([]byte, error) {
@@ -66,8 +66,7 @@ func Read(pid int) (Stat, error) {
 	return ParseStat(b)
 }
 
-// List returns every process that /proc shows. Processes that end meanwhile are
-// left out.
+// List returns every process that /proc shows. Processes that end during the call are left out.
 func List() ([]Stat, error) {
 	d, err := os.Open("/proc")
 	if err != nil {
@@ -91,8 +90,8 @@ func List() ([]Stat, error) {
 	return all, nil
 }
 
-// hasEnv reports whether the process was started with an environment entry that
-// begins with prefix. A process of another user cannot be read and has none.
+// hasEnv reports whether the process was started with an environment entry that begins with prefix.
+// It returns false for a process of another user, whose environment cannot be read.
 func hasEnv(pid int, prefix string) bool {
 	for kv := range bytes.SplitSeq(environ(pid), []byte{0}) {
 		if bytes.HasPrefix(kv, []byte(prefix)) {
@@ -102,9 +101,9 @@ func hasEnv(pid int, prefix string) bool {
 	return false
 }
 
-// environ returns the environment a process was started with. While a new program takes the place
-// of the old one the kernel shows none: the old memory is gone, the new is not laid out yet. A
-// process found just then would seem to bear no mark, so it is read again.
+// environ returns the environment a process was started with. During exec the kernel shows none:
+// the old memory is gone, and the new one is not laid out yet. A process seen at that moment would
+// seem to have no marker, so it is read again.
 func environ(pid int) []byte {
 	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
 		b, err := readAtOnce("/proc/" + strconv.Itoa(pid) + "/environ")
@@ -114,9 +113,9 @@ func environ(pid int) []byte {
 	}
 }
 
-// readAtOnce reads a file of /proc into a buffer that holds all of it, so that one call of the
-// kernel returns the whole. The parts that several calls return may belong to different programs,
-// or end with the old one.
+// readAtOnce reads a file of /proc with a single system call into a buffer large enough for all of
+// it. Parts read by several calls may belong to different programs, or the file may end with the
+// old program.
 func readAtOnce(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -135,20 +134,20 @@ func readAtOnce(name string) ([]byte, error) {
 	}
 }
 
-// The kernel goes from one program to the next in microseconds of its own time, but on a busy
-// machine the process may have to wait in the middle. A process without an environment that may
-// also be one for good holds up whoever asks, so that this must not last.
+// The kernel completes an exec in microseconds of CPU time, but on a busy machine the process may
+// be descheduled in the middle. A process that never has an environment looks the same and delays
+// the caller, so the wait must be short.
 const (
 	execTime   = 5 * time.Second
 	eitherTime = 200 * time.Millisecond
-	againTime  = 2 * time.Millisecond // one more look
+	againTime  = 2 * time.Millisecond // enough for one more look
 )
 
-// unsettled returns for how long a process without an environment may be on its way to one. That is
-// told by the 50th and 51st field of stat, where the environment begins and ends: both are 0 before
-// it is laid out, and the same place while it is (create_elf_tables in the kernel's
-// fs/binfmt_elf.c). A process on its way does not sleep (S), or only for the files of its program,
-// where those come from another process (FUSE).
+// unsettled returns for how long a process without an environment may still be in the middle of
+// exec. It looks at fields 50 and 51 of stat, the start and end of the environment: both are 0
+// before the environment is laid out, and they are equal while it is (create_elf_tables in the
+// kernel's fs/binfmt_elf.c). A process in exec does not sleep (S), except to wait for the files of
+// its program if another process serves them (FUSE).
 func unsettled(pid int) time.Duration {
 	const exiting, kernelThread = 0x4, 0x200000 // PF_EXITING and PF_KTHREAD of the kernel's sched.h
 	b, err := readStat(pid)
@@ -166,10 +165,10 @@ func unsettled(pid int) time.Duration {
 	begin, end, sleeps := string(f[47]), string(f[48]), f[0][0] == 'S'
 	switch {
 	case sleeps && begin != end:
-		// Laid out since, or unmapped by the process itself, as those do that hold a namespace.
+		// Laid out since, or unmapped by the process itself, as processes that hold a namespace do.
 		return againTime
 	case sleeps && end != "0":
-		return 0 // started without any
+		return 0 // started without an environment
 	case sleeps || end != "0":
 		return eitherTime
 	}

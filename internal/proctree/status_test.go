@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzParseStatus: no key of what is parsed has a colon or ends a line.
+// FuzzParseStatus checks that no parsed key contains a colon or a line end.
 func FuzzParseStatus(f *testing.F) {
 	f.Add([]byte("Name:\tx\nCapEff:\t0000000000000000\nNoNewPrivs:\t1\n"))
 	f.Add([]byte(":\n::\n\x00"))

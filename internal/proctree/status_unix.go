@@ -18,7 +18,7 @@ func Status(ps *os.ProcessState) (code int, sig syscall.Signal) {
 	return WaitStatus(ws)
 }
 
-// WaitStatus is Status for the kernel's own form.
+// WaitStatus is Status for the kernel's wait status.
 func WaitStatus(ws syscall.WaitStatus) (code int, sig syscall.Signal) {
 	if ws.Signaled() {
 		return 128 + int(ws.Signal()), ws.Signal()
@@ -38,7 +38,7 @@ func MaxRSS(ps *os.ProcessState) int64 {
 // RSSBytes converts the resident set of a rusage to bytes.
 func RSSBytes(ru *syscall.Rusage) int64 {
 	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" {
-		return int64(ru.Maxrss) // already bytes there
+		return int64(ru.Maxrss) // already in bytes there
 	}
 	return int64(ru.Maxrss) << 10
 }

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// Tree is a process and what descends from it.
+// Tree is a process and its descendants.
 type Tree struct {
 	pid   int
 	mu    sync.Mutex
@@ -19,10 +19,10 @@ type Tree struct {
 // NewGroup returns attributes that give a process its own session.
 func NewGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// Track names the tree of a process started with NewGroup.
+// Track returns the tree of a process started with NewGroup.
 func Track(p *os.Process, _ string) (*Tree, error) { return &Tree{pid: p.Pid}, nil }
 
-// Ended tells the tree that its root was waited for.
+// Ended records that the root was waited for.
 func (t *Tree) Ended() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -39,8 +39,7 @@ func (t *Tree) Signal(sig syscall.Signal) error {
 	return syscall.Kill(-t.pid, sig)
 }
 
-// Kill ends the process group and, where the system lists processes, the
-// descendants that left it.
+// Kill ends the process group and, if the system can list processes, the descendants that left it.
 func (t *Tree) Kill() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,5 +60,5 @@ func (t *Tree) Kill() error {
 	return err
 }
 
-// KillMarked does nothing here: an environment marker cannot be read.
+// KillMarked does nothing: this system does not let us read environment markers.
 func KillMarked(string) error { return nil }

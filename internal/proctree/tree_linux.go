@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A kill gives up on survivors after patience, but on a busy host, where a look
-// around may take seconds, not before it has looked so many rounds.
+// A kill stops waiting for survivors after patience. On a busy host, where one scan may take
+// seconds, it makes at least this many rounds first.
 const (
 	patience  = 5 * time.Second
 	minRounds = 10
@@ -23,35 +23,34 @@ const (
 type Tree struct {
 	root   Stat
 	marker string
-	self   int    // who is spared
-	family string // of marks: see Alone
+	self   int    // the process that is spared
+	family string // prefix of markers: see Alone
 
 	mu    sync.Mutex
 	ended bool
 }
 
-// NewGroup returns attributes that give a process its own session, so that a
-// terminal's signals do not reach it and its group can be signalled.
+// NewGroup returns attributes that give a process its own session, so that signals from a terminal
+// do not reach it and its group can be signalled.
 func NewGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// Track names the tree of a process started with NewGroup, whose environment
-// holds the entry marker.
+// Track returns the tree of a process started with NewGroup whose environment holds the entry
+// marker.
 func Track(p *os.Process, marker string) (*Tree, error) { return TrackPID(p.Pid, marker), nil }
 
-// TrackPID is Track for a child known by number, which must not have been
-// waited for yet.
+// TrackPID is Track for a child identified by PID, which must not have been waited for yet.
 func TrackPID(pid int, marker string) *Tree {
 	s, err := Read(pid)
 	if err != nil {
-		// Unreadable, not gone: a child not waited for keeps its number.
+		// Its stat is unreadable, but it is not gone: a child that was not waited for keeps its
+		// PID.
 		s = Stat{PID: pid, PGID: pid, Session: pid}
 	}
 	return &Tree{root: s, marker: marker, self: os.Getpid()}
 }
 
-// TrackInside is TrackPID for a caller to whom /proc shows another PID namespace: the
-// numbers are that namespace's, and its first process is spared. A pid of 0 is a
-// tree whose root has ended.
+// TrackInside is TrackPID for a caller whose /proc shows another PID namespace: PIDs are those of
+// that namespace, and its init process is spared. A pid of 0 means a tree whose root has ended.
 func TrackInside(pid int, marker string) *Tree {
 	t := &Tree{}
 	if pid > 0 {
@@ -61,14 +60,13 @@ func TrackInside(pid int, marker string) *Tree {
 	return t
 }
 
-// Alone tells that no other tree was started while this one's root ran. What was started
-// since and carries no mark, whose entries begin with family, is then this tree's too,
-// however it hides: it may have dropped its environment, its session and its parent. If
-// there is something older that did so, it may be that one's, and is left.
+// Alone declares that no other tree was started while this one's root ran. The tree then also owns
+// every process that was started since and has no marker beginning with family, even if that
+// process dropped its environment, its session and its parent. If there is also an older process
+// like that, the new ones may belong to it and are left alone.
 func (t *Tree) Alone(family string) { t.family = family }
 
-// Ended tells the tree that its root was waited for, after which the number may
-// belong to someone else.
+// Ended records that the root was waited for, after which its PID may belong to another process.
 func (t *Tree) Ended() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -90,8 +88,8 @@ func (t *Tree) Signal(sig syscall.Signal) error {
 	return err
 }
 
-// Kill ends the tree and returns when no process of it is left to be found. The
-// root itself may remain as a zombie until it is waited for.
+// Kill ends the tree and returns when none of its processes is found any more. The root itself may
+// remain as a zombie until it is waited for.
 func (t *Tree) Kill() error {
 	return kill(func(all []Stat) map[int]bool {
 		t.mu.Lock()
@@ -100,7 +98,7 @@ func (t *Tree) Kill() error {
 	})
 }
 
-// members finds the tree: the root's descendants, its session's processes and
+// members finds the processes of the tree: the root's descendants, the processes in its session and
 // the marked ones, each with all its own descendants.
 func (t *Tree) members(all []Stat) map[int]bool {
 	in := map[int]bool{}
@@ -124,7 +122,8 @@ func (t *Tree) members(all []Stat) map[int]bool {
 	return closure(all, in, t.self)
 }
 
-// hiding lists who belongs to nobody else, if nobody of those is older than the root.
+// hiding lists the processes that belong to no other tree. It lists none if one of them is older
+// than the root.
 func (t *Tree) hiding(all []Stat, in map[int]bool) (pids []int) {
 	others := map[int]bool{}
 	for _, s := range all {
@@ -155,7 +154,7 @@ func KillMarked(prefix string) error {
 	return kill(func(all []Stat) map[int]bool {
 		in := map[int]bool{}
 		for _, s := range all {
-			// Who is older than us is not of our making; not asking saves most reads.
+			// A process older than us is not our descendant; skipping it saves most reads.
 			if s.Start >= self.Start && marked(s, prefix, self.PID) {
 				in[s.PID] = true
 			}
@@ -168,7 +167,7 @@ func marked(s Stat, prefix string, self int) bool {
 	return s.State != 'Z' && s.PID != self && hasEnv(s.PID, prefix)
 }
 
-// closure adds the descendants of what is in, and takes out self.
+// closure adds the descendants of the processes in in, and removes self.
 func closure(all []Stat, in map[int]bool, self int) map[int]bool {
 	for grown := true; grown; {
 		grown = false
@@ -182,11 +181,11 @@ func closure(all []Stat, in map[int]bool, self int) map[int]bool {
 	return in
 }
 
-// kill stops the members one by one until no new one appears, so that none can
-// fork unseen, then kills them all, and repeats until none is left alive.
+// kill stops the members one by one until no new one appears, so that none can fork unseen. Then it
+// kills them all, and repeats until none is left alive.
 func kill(members func([]Stat) map[int]bool) error {
 	deadline := time.Now().Add(patience)
-	sent := map[int]uint64{} // by start time: who was killed counts until gone, whether or not still found
+	sent := map[int]uint64{} // start times of killed processes by PID: they count until gone, even if no longer found
 	find := func(all []Stat) map[int]bool {
 		in := members(all)
 		for _, s := range all {
@@ -217,7 +216,7 @@ func kill(members func([]Stat) map[int]bool) error {
 	}
 }
 
-// freeze stops members until a look at /proc shows none that runs.
+// freeze stops members until a scan of /proc shows none that is running.
 func freeze(members func([]Stat) map[int]bool, deadline time.Time) ([]Stat, error) {
 	stopped := map[int]uint64{}
 	for {
@@ -244,9 +243,9 @@ func freeze(members func([]Stat) map[int]bool, deadline time.Time) ([]Stat, erro
 	}
 }
 
-// send signals exactly the process that was seen, not one that got its number
-// since. The process's directory names it as a pidfd does, also where its number is
-// that of another PID namespace. An error means that it is gone or not ours.
+// send signals exactly the process that was seen, not a later one with the same PID. The process's
+// directory in /proc identifies it as a pidfd does, even if the PID is one of another PID
+// namespace. An error means that the process is gone or not ours.
 func send(s Stat, sig unix.Signal) {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(s.PID), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -257,7 +256,7 @@ func send(s Stat, sig unix.Signal) {
 		return
 	}
 	err = unix.PidfdSendSignal(fd, sig, nil, 0)
-	if errors.Is(err, unix.ENOSYS) { // before Linux 5.1, where nothing shows us other namespaces
+	if errors.Is(err, unix.ENOSYS) { // before Linux 5.1: other namespaces do not matter here
 		_ = unix.Kill(s.PID, sig)
 	}
 }

@@ -15,13 +15,13 @@ type Tree struct {
 	job windows.Handle // zero once closed
 }
 
-// NewGroup returns attributes that keep console signals away from a process.
+// NewGroup returns attributes that keep console signals from reaching a process.
 func NewGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
 }
 
-// Track puts a process that was just started into a job of its own. A child it
-// made before that is not in the job.
+// Track puts a process that was just started into its own job. A child that the process created
+// before that is not in the job.
 func Track(p *os.Process, _ string) (*Tree, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
@@ -39,7 +39,7 @@ func Track(p *os.Process, _ string) (*Tree, error) {
 	return &Tree{job: job}, nil
 }
 
-// Ended releases the job when the root was waited for; survivors run on.
+// Ended releases the job after the root was waited for; surviving processes keep running.
 func (t *Tree) Ended() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -49,7 +49,7 @@ func (t *Tree) Ended() {
 	}
 }
 
-// Signal can only kill here.
+// Signal can only kill on Windows.
 func (t *Tree) Signal(sig syscall.Signal) error {
 	if sig != syscall.SIGKILL {
 		return fmt.Errorf("proctree: send %v: only SIGKILL can be sent on windows", sig)
@@ -70,5 +70,5 @@ func (t *Tree) Kill() error {
 	return nil
 }
 
-// KillMarked does nothing here: an environment marker cannot be read.
+// KillMarked does nothing: Windows does not let us read environment markers.
 func KillMarked(string) error { return nil }

@@ -11,41 +11,41 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Limits that keep an analysis short whatever it is given. A command beyond them is unknown.
+// Limits that keep an analysis short for any input. A command beyond them is unknown.
 const (
 	maxLength  = 64 << 10 // bytes of command line
-	maxOpeners = 400      // brackets and backquotes, so of nesting
-	maxSteps   = 4000     // simple commands looked at, loops unrolled
-	maxWords   = 256      // words a brace expansion may become
+	maxOpeners = 400      // brackets and backquotes, which limits nesting
+	maxSteps   = 4000     // simple commands visited, with loops unrolled
+	maxWords   = 256      // words that a brace expansion may produce
 )
 
-// Options says where a command would run.
+// Options describe where a command would run.
 type Options struct {
-	Root string // absolute path of the workspace; empty: no absolute path counts as inside
+	Root string // absolute path of the workspace; if empty, no absolute path counts as inside
 	Dir  string // working directory, relative to the workspace or absolute; empty is the workspace itself
 }
 
 // Command is one simple command found in a command line.
 type Command struct {
-	Name  string   // the program, as it would be looked up; empty when that is known only at run time
+	Name  string   // the program as it would be looked up; empty if known only at run time
 	Args  []string // the words after it; a part known only at run time is shown as "…", a wildcard as "*"
-	Flags Flags    // what this command adds to the whole
-	Known bool     // it is in the table, with these options
+	Flags Flags    // flags that this command adds to the total
+	Known bool     // the program is in the table, with these options
 }
 
-// Analysis is what [Analyze] found.
+// Analysis is the result of [Analyze].
 type Analysis struct {
 	Effects
 	Commands []Command
-	Tree     string // the parsed command, indented, a line a part
-	Err      error  // why the text is not a command, if it is not
+	Tree     string // the parsed command, indented, one part per line
+	Err      error  // why the text cannot be parsed as a command, or nil
 }
 
 // ReadOnly reports whether a command may run without asking: see [Effects.ReadOnly].
 func ReadOnly(a Analysis) bool { return a.Err == nil && a.Effects.ReadOnly() }
 
-// Analyze says what cmd would do in a bash (or POSIX sh) started in opts.Dir. It never runs
-// anything and touches no file. Should the parser panic, the command counts as one that cannot be
+// Analyze determines what cmd would do in a bash (or POSIX sh) started in opts.Dir. It never runs
+// anything and touches no file. If the parser panics, the command counts as one that cannot be
 // parsed.
 func Analyze(cmd string, opts Options) (a Analysis) {
 	defer func() {
@@ -80,7 +80,7 @@ func failed(err error) Analysis {
 	return Analysis{Err: err, Effects: Effects{Reasons: []string{err.Error()}}}
 }
 
-// start resolves the working directory the command begins in.
+// start resolves the command's initial working directory.
 func (w *walker) start() string {
 	dir := filepath.ToSlash(w.opts.Dir)
 	if path.IsAbs(dir) {

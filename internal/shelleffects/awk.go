@@ -12,9 +12,9 @@ var (
 	awkNames = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 )
 
-// awk follows an awk command whose program neither writes, runs nor reads anything but its files. A
-// redirection or pipe of awk can only stand behind a print (or with getline, which is refused), so
-// what is before the first print may compare and match freely.
+// awk analyses an awk command whose program does not write, does not run anything, and reads only
+// its files. In awk a redirection or pipe can only follow print (or be used with getline, which is
+// refused), so the code before the first print may compare and match freely.
 func awk(c *call) outcome {
 	p := &parsed{used: map[string]string{}}
 	if !c.split(awkRow, c.args, p) {
@@ -34,7 +34,7 @@ func awk(c *call) outcome {
 		c.w.fx.unknown("awk gets words that only running it shows")
 	}
 	for _, f := range p.operands[1:] {
-		if !awkNames.MatchString(f) { // an assignment, no file
+		if !awkNames.MatchString(f) { // a file, not an assignment
 			c.w.readFile(f, c.st)
 		} else {
 			c.w.readName(f[strings.IndexByte(f, '=')+1:], c.st)

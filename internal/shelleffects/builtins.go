@@ -8,8 +8,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// builtinOf returns what follows a command that acts on the shell itself, so only when the shell
-// runs it directly.
+// builtinOf returns the analysis function of a command that acts on the shell itself. It applies
+// only if the shell runs the command directly.
 func builtinOf(name string) func(*call) outcome {
 	switch name {
 	case "cd":
@@ -30,7 +30,7 @@ func builtinOf(name string) func(*call) outcome {
 	return nil
 }
 
-// specialOf returns what follows a program whose words need more than a row of the table.
+// specialOf returns the analysis function of a program that a row of the table cannot describe.
 func specialOf(name string) func(*call) outcome {
 	switch name {
 	case "git":
@@ -61,7 +61,7 @@ func specialOf(name string) func(*call) outcome {
 	return nil
 }
 
-// checkOf returns a further condition on a row of the table.
+// checkOf returns an additional check for a row of the table, or nil.
 func checkOf(program string) func(*call, *parsed) {
 	switch program {
 	case "printf":
@@ -84,15 +84,15 @@ func checkOf(program string) func(*call, *parsed) {
 
 func harmless(c *call) outcome { return stay(c.st) }
 
-// variables are the commands that show or change the shell's variables.
+// variables analyses the commands that show or change the shell's variables.
 func variables(c *call) outcome {
 	c.w.fx.unknown(c.name + " shows or changes the shell's variables")
 	c.w.fx.Flags |= Secret
 	return stay(c.st)
 }
 
-// cd moves the shell. Whether it succeeds is not known, so a command that does not depend on that
-// may run in either directory.
+// cd changes the shell's directory. Whether it succeeds is not known, so a command that does not
+// depend on that may run in either directory.
 func cd(c *call) outcome {
 	w, st := c.w, c.st
 	args := c.args
@@ -140,7 +140,7 @@ func read(c *call) outcome {
 	return stay(c.st)
 }
 
-// inner runs the words as a command of its own, by way of another program.
+// inner analyses words as a command that another program runs.
 func (c *call) inner(words []string, external bool) outcome {
 	if len(words) == 0 {
 		c.w.fx.unknown(c.name + " has no command")
@@ -155,7 +155,8 @@ func (c *call) inner(words []string, external bool) outcome {
 
 func builtin(c *call) outcome { return c.inner(c.args, false) }
 
-// command runs a program past functions and aliases, or says where it is.
+// command analyses the command builtin, which runs a program bypassing functions and aliases, or
+// prints its location.
 func command(c *call) outcome {
 	if len(c.args) > 0 && (c.args[0] == "-v" || c.args[0] == "-V") {
 		return typeOf(c)
@@ -166,7 +167,7 @@ func command(c *call) outcome {
 	return c.inner(c.args, false)
 }
 
-// typeOf covers type and command -v: what a name stands for.
+// typeOf analyses type and command -v, which print what a name stands for.
 func typeOf(c *call) outcome {
 	for _, a := range c.args {
 		if !static(a) || strings.HasPrefix(a, "-") && strings.Trim(a, "-vVtapP") != "" {
@@ -176,7 +177,7 @@ func typeOf(c *call) outcome {
 	return stay(c.st)
 }
 
-// env runs a program with other variables, and without one shows them all.
+// env analyses a program run with changed variables. Without a program, env prints them all.
 func env(c *call) outcome {
 	args := c.args
 	for len(args) > 0 && strings.Contains(args[0], "=") && args[0][0] != '-' {
@@ -210,8 +211,8 @@ func printenv(c *call) outcome {
 
 var duration = regexp.MustCompile(`^[0-9.]+[smhd]?$`)
 
-// wrapper follows a program that runs another: flags of its own, options with a value, for timeout
-// a duration, then the command.
+// wrapper returns the analysis function of a program that runs another one: its own flags, options
+// with a value, for timeout a duration, then the command.
 func wrapper(flags string, valued ...string) func(*call) outcome {
 	return func(c *call) outcome {
 		args := c.args
@@ -240,11 +241,11 @@ func wrapper(flags string, valued ...string) func(*call) outcome {
 	}
 }
 
-// fileTests are the unary operators of test on files, textTests those on text.
+// fileTests are the unary operators of test for files, textTests those for text.
 const fileTests, textTests = " -e -f -d -r -w -x -s -L -h -p -S -b -c -u -g -k -O -G -N ", " -z -n -t "
 
-// test follows test and [. Two words in a row that only running shows could be an operator that
-// evaluates the second.
+// test analyses test and [. Two consecutive words that are known only at run time could be an
+// operator that evaluates the second one.
 func test(c *call) outcome {
 	w, args := c.w, c.args
 	if c.name == "[" {
@@ -260,7 +261,7 @@ func test(c *call) outcome {
 		case strings.ContainsRune(a, markSplit), open && !static(a), a == "-v", a == "-R", strings.Contains(a, "$("), strings.Contains(a, "`"):
 			w.fx.unknown("test may evaluate " + show(a))
 		case i > 0 && strings.Contains(fileTests, " "+args[i-1]+" "):
-			if !strings.ContainsRune(a, markAny) { // whether a file of any name exists tells nothing
+			if !strings.ContainsRune(a, markAny) { // a test for a file of unknown name reveals nothing
 				w.readName(a, c.st)
 			} else {
 				w.fx.unknown("tests a path that only running it shows")

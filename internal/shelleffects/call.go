@@ -15,10 +15,10 @@ type call struct {
 	st       *state
 	name     string
 	args     []string
-	external bool // run by another program, so that shell builtins do nothing to this shell
+	external bool // run by another program, so shell builtins do not affect this shell
 }
 
-// call follows a simple command: assignments, then the program.
+// call analyses a simple command: assignments, then the program.
 func (w *walker) call(c *syntax.CallExpr, st *state) outcome {
 	if len(c.Args) == 0 {
 		for _, a := range c.Assigns {
@@ -37,7 +37,7 @@ func (w *walker) call(c *syntax.CallExpr, st *state) outcome {
 	return w.run(cmd)
 }
 
-// literal reports whether a word is the same whatever the script did before it.
+// literal reports whether a word's value does not depend on what the script did before.
 func literal(x *syntax.Word) bool {
 	ok := true
 	syntax.Walk(x, func(n syntax.Node) bool {
@@ -51,7 +51,7 @@ func literal(x *syntax.Word) bool {
 	return ok
 }
 
-// run follows one program with its arguments and records it.
+// run analyses one program with its arguments and records it.
 func (w *walker) run(c *call) outcome {
 	if w.steps--; w.steps < 0 {
 		w.fx.unknown("is too long to follow")
@@ -74,7 +74,7 @@ func (w *walker) run(c *call) outcome {
 
 func (c *call) follow() outcome {
 	w := c.w
-	for _, a := range c.args { // a wildcard lists the directory it stands in, whatever the program does with the names
+	for _, a := range c.args { // a wildcard lists its directory, whatever the program does with the names
 		if strings.ContainsRune(a, markGlob) && !strings.ContainsAny(a, string([]rune{markAny, markSplit})) {
 			w.readName(a, c.st)
 		}
@@ -101,7 +101,8 @@ func (c *call) follow() outcome {
 	return stay(c.st)
 }
 
-// refuse reports a program that is not in the table, in words that say what is known of it.
+// refuse reports a program that is not in the table, with a reason that says what is known about
+// it.
 func (c *call) refuse() {
 	w, name := c.w, path.Base(c.name)
 	switch {
@@ -126,8 +127,8 @@ func (c *call) refuse() {
 	c.wrapped()
 }
 
-// wrapped looks for a command among the words of one that is not understood, so that `sudo rm x`
-// also says that it deletes. It only ever adds to an effect set that is unknown already.
+// wrapped looks for a command among the words of a command that is not understood, so that `sudo rm
+// x` also reports a deletion. It only adds to an effect set that is unknown already.
 func (c *call) wrapped() {
 	for i, a := range c.args {
 		name := path.Base(a)
@@ -142,9 +143,9 @@ func (c *call) wrapped() {
 
 var plainVar = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 
-// plainName reports whether assigning the variable changes nothing but the variable. Upper-case
-// names are left to the environment, where they steer programs (PATH, IFS, LD_PRELOAD, GIT_DIR); a
-// few that scripts use are not.
+// plainName reports whether assigning the variable changes nothing except the variable. Upper-case
+// names count as environment variables, which control programs (PATH, IFS, LD_PRELOAD, GIT_DIR),
+// except for a few that scripts use.
 func plainName(name string) bool {
 	switch name {
 	case "path", "fpath", "cdpath", "manpath", "module_path", "http_proxy", "https_proxy", "all_proxy", "no_proxy", "_", "histchars":
@@ -155,7 +156,7 @@ func plainName(name string) bool {
 	return plainVar.MatchString(name)
 }
 
-// assign follows x=value on its own.
+// assign analyses a stand-alone x=value.
 func (w *walker) assign(a *syntax.Assign, st *state) {
 	value := w.eval(a.Value, st)
 	switch {
@@ -166,7 +167,7 @@ func (w *walker) assign(a *syntax.Assign, st *state) {
 		w.fx.unknown("sets the variable " + a.Name.Value + ", which may change what programs do")
 	case a.Append || strings.ContainsRune(value, markSplit):
 		value = string(markAny)
-	case strings.ContainsRune(value, markGlob): // not expanded here, only where it is used without quotes
+	case strings.ContainsRune(value, markGlob): // expanded only where the variable is used without quotes
 		value = string(markAny)
 	}
 	st.set(a.Name.Value, value)
@@ -197,14 +198,14 @@ func (w *walker) prefixAssign(a *syntax.Assign, st *state) {
 	w.setFor(a.Name.Value, value)
 }
 
-// setFor notes that a program is run with name=value in its environment.
+// setFor records that a program is run with name=value in its environment.
 func (w *walker) setFor(name, value string) {
 	if !harmlessFor(name, value) {
 		w.fx.unknown("sets " + name + " for a program, which may change what it does")
 	}
 }
 
-// redirect follows one redirection.
+// redirect analyses one redirection.
 func (w *walker) redirect(r *syntax.Redirect, st *state) {
 	if r.N != nil && !number.MatchString(r.N.Value) {
 		w.fx.unknown("opens a file into a variable")
@@ -222,7 +223,7 @@ func (w *walker) redirect(r *syntax.Redirect, st *state) {
 		if !fileDescriptor.MatchString(word) {
 			w.write(word, st, "writes", 0)
 		}
-	case syntax.Hdoc, syntax.DashHdoc: // an empty body
+	case syntax.Hdoc, syntax.DashHdoc: // an empty here-document
 	default:
 		w.write(word, st, "writes", 0)
 	}
@@ -230,7 +231,7 @@ func (w *walker) redirect(r *syntax.Redirect, st *state) {
 
 var fileDescriptor = regexp.MustCompile(`^([0-9]{1,3}-?|-)$`)
 
-// testExpr follows [[ ... ]].
+// testExpr analyses [[ ... ]].
 func (w *walker) testExpr(x syntax.TestExpr, st *state) {
 	switch x := x.(type) {
 	case *syntax.Word:
@@ -253,7 +254,7 @@ func (w *walker) testExpr(x syntax.TestExpr, st *state) {
 func (w *walker) binaryTest(x *syntax.BinaryTest, st *state) {
 	switch x.Op {
 	case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
-		for _, side := range []syntax.TestExpr{x.X, x.Y} { // evaluated as arithmetic
+		for _, side := range []syntax.TestExpr{x.X, x.Y} { // both sides are evaluated as arithmetic
 			if word, ok := side.(*syntax.Word); !ok || !number.MatchString(word.Lit()) {
 				w.fx.unknown("computes with variables, which may run commands")
 			}
@@ -265,7 +266,7 @@ func (w *walker) binaryTest(x *syntax.BinaryTest, st *state) {
 	w.testExpr(x.Y, st)
 }
 
-// plainForSh reports whether a sh without [[ ]] would read the word as a plain word too.
+// plainForSh reports whether a sh without [[ ]] would also read the word as a plain word.
 func plainForSh(x *syntax.Word) bool {
 	return !slices.ContainsFunc(x.Parts, func(p syntax.WordPart) bool {
 		l, ok := p.(*syntax.Lit)

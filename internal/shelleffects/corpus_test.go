@@ -10,7 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
-// lines reads a corpus of one command a line; \N stands for a newline.
+// lines reads a corpus with one command per line; \N stands for a newline.
 func lines(t testing.TB, file string) []string {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -26,7 +26,7 @@ func lines(t testing.TB, file string) []string {
 	return out
 }
 
-// workspace is where the commands of the corpora run.
+// workspace is the workspace in which the commands of the corpora run.
 var workspace = Options{Root: "/ws"}
 
 func TestReadOnly(t *testing.T) {
@@ -55,7 +55,7 @@ func TestSecret(t *testing.T) {
 	}
 }
 
-// TestDevelopmentSet runs the labelled commands of the development data.
+// TestDevelopmentSet analyses the labelled commands of the development data.
 func TestDevelopmentSet(t *testing.T) {
 	f, err := os.Open(devdata.Path(t, "tools-dev/shell-autoapprove.jsonl"))
 	if err != nil {

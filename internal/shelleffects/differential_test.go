@@ -22,15 +22,15 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// The tests here run what Analyze calls read-only, and look at what really happened.
+// The tests here run commands that Analyze calls read-only, and check what really happened.
 
 var (
 	runs = flag.Int("runs", 120, "commands that each differential test runs")
 	seed = flag.Int("seed", 1, "of their random choices")
 )
 
-// sandboxDir makes a workspace of odd files, with a git repository when git is there, and an empty
-// home.
+// sandboxDir creates a workspace of unusual files, with a git repository if git is installed, and
+// an empty home directory.
 func sandboxDir(t *testing.T) (ws, home string) {
 	t.Helper()
 	ws, home = filepath.Join(t.TempDir(), "ws"), t.TempDir()
@@ -58,14 +58,14 @@ func sandboxDir(t *testing.T) (ws, home string) {
 	return ws, home
 }
 
-// environ is a small environment. What Go's tools note for themselves (counts of use, their cache)
-// is not looked at.
+// environ returns a small environment. The files that Go's tools keep for themselves (usage
+// counters, cache) are not compared.
 func environ(home string, more ...string) []string {
 	return append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_CONFIG_HOME=" + home + "-config", "TMPDIR=" + home, "GOCACHE=" + home + "-config", "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local", "GOPROXY=off", "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1"}, more...)
 }
 
-// fingerprint hashes names, modes and contents below the directories. Git's index is left out: git
-// status refreshes the times it caches there.
+// fingerprint hashes names, modes and contents below the directories. It skips git's index, because
+// git status refreshes the times cached there.
 func fingerprint(t *testing.T, dirs ...string) string {
 	t.Helper()
 	h := sha256.New()
@@ -95,7 +95,7 @@ func fingerprint(t *testing.T, dirs ...string) string {
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
-// execute runs cmd by a shell, at most a second, in a process group that is gone afterwards.
+// execute runs cmd with a shell for at most a second, in a process group that is killed afterwards.
 func execute(shell, cmd, dir string, env []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -112,7 +112,7 @@ func execute(shell, cmd, dir string, env []string) {
 }
 
 // TestNothingChanges runs random commands of the table, with random options and operands of which
-// many are not in it, and checks that those called read-only leave every file as it was.
+// many are not in it, and checks that those called read-only leave every file unchanged.
 func TestNothingChanges(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("bash is not installed")
@@ -180,7 +180,7 @@ func randomCommand(r *rand.Rand, program string) string {
 }
 
 // TestShellsAgree mutates command lines and runs those called read-only in bash and in sh, with a
-// PATH of stubs that only note that they ran: no program may run that the analysis did not name,
+// PATH of stubs that only record that they ran. No program may run that the analysis did not name,
 // and no file may change.
 func TestShellsAgree(t *testing.T) {
 	tier.Normal(t)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Flags are effects beyond reading and writing files of the workspace.
+// Flags are effects other than reading and writing files of the workspace.
 type Flags uint8
 
 // The flags.
@@ -34,16 +34,17 @@ func (f Flags) String() string {
 	return strings.Join(names, "|")
 }
 
-// Effects says what a command touches.
+// Effects lists what a command touches.
 type Effects struct {
-	// Known says that the lists and flags are complete. A command with Known false may do anything.
+	// Known reports whether the lists and flags are complete. A command with Known false may do
+	// anything.
 	Known bool
 	// Reads and Writes are slash-separated paths relative to the workspace, or absolute (or
-	// starting with "~") outside it, sorted, without duplicates. A path covers all below it; "." is
-	// the whole workspace.
+	// starting with "~") outside it, sorted, without duplicates. A path includes everything below
+	// it; "." is the whole workspace.
 	Reads, Writes []string
 	Flags         Flags
-	// Reasons say in words why a command is not read-only, in the order in which the parts appear.
+	// Reasons explain why a command is not read-only, in the order in which its parts appear.
 	Reasons []string
 }
 

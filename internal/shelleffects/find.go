@@ -2,8 +2,8 @@ package shelleffects
 
 import "strings"
 
-// findTests are the words of a find expression: how many arguments follow each. Left out: all that
-// runs a program, removes, or writes a file.
+// findTests maps the words of a find expression to their number of arguments. Words that run a
+// program, remove or write a file are left out.
 var findTests = func() map[string]int {
 	m := map[string]int{}
 	for _, t := range strings.Fields(`-true -false -print -print0 -ls -prune -quit -depth -d -empty -executable -readable -writable -nouser
@@ -17,10 +17,10 @@ var findTests = func() map[string]int {
 	return m
 }()
 
-// findFiles take a path.
+// findFiles are the words that take a path.
 var findFiles = set("-newer", "-anewer", "-cnewer", "-samefile", "-newerma", "-newermm", "-newercc", "-neweraa", "-newermc", "-newermB")
 
-// find follows a find command: paths, then an expression.
+// find analyses a find command: paths, then an expression.
 func find(c *call) outcome {
 	w, args := c.w, c.args
 	if len(args) == 1 && args[0] == "--version" {
@@ -47,7 +47,7 @@ func find(c *call) outcome {
 	return stay(c.st)
 }
 
-// findWord follows the expression word at i and returns how many arguments it takes.
+// findWord analyses the expression word at i and returns its number of arguments.
 func (c *call) findWord(args []string, i int) int {
 	w, a := c.w, args[i]
 	if a == "(" || a == ")" || a == "!" || a == "," {
@@ -78,8 +78,8 @@ func (c *call) findWord(args []string, i int) int {
 	return n
 }
 
-// findValue follows the argument of a test. A wildcard there may become several words, of which the
-// later ones are words of the expression unless their fixed text rules that out.
+// findValue analyses the argument of a test. A wildcard there may expand to several words; the
+// later ones become words of the expression unless their fixed text rules that out.
 func (c *call) findValue(test, v string) {
 	w := c.w
 	fixed := v[strings.LastIndexAny(v, marks)+1:]

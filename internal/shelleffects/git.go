@@ -4,8 +4,9 @@ import (
 	"strings"
 )
 
-// gitPrograms are the rows of git and go. Left out on purpose: --output, --ext-diff, --textconv,
-// --no-index, -O, every form that creates, moves or removes a ref, and all that talks to a remote.
+// gitPrograms are the table rows of git and go. Left out on purpose: --output, --ext-diff,
+// --textconv, --no-index, -O, every form that creates, moves or removes a ref, and everything that
+// talks to a remote.
 const gitPrograms = `
 @diff | -abBCDmMpqRuwzW -U=text -S=text -G=text -l=text -C?text -M?text -B?text --stat?text --numstat --shortstat --dirstat?text --summary --compact-summary --name-only --name-status --patch --no-patch --patch-with-stat --raw --unified=text --color?text --no-color --color-words?text --color-moved?text --word-diff?text --word-diff-regex=text --diff-filter=text --no-ext-diff --no-textconv --check --exit-code --quiet --minimal --patience --histogram --diff-algorithm=text --anchored=text --ignore-space-at-eol --ignore-space-change --ignore-all-space --ignore-blank-lines --ignore-cr-at-eol --ignore-matching-lines=text --inter-hunk-context=text --function-context --pickaxe-all --pickaxe-regex --relative?text --no-relative --no-renames --find-renames?text --find-copies?text --find-copies-harder --irreversible-delete --text --binary --full-index --abbrev?text --no-abbrev --src-prefix=text --dst-prefix=text --no-prefix --submodule?text --ignore-submodules?text --indent-heuristic --find-object=text --line-prefix=text |
 @walk | -giEFPcsLn -NUM -n=text -L=rev --oneline --graph --no-graph --decorate?text --no-decorate --decorate-refs=text --all --branches?text --tags?text --remotes?text --glob=text --exclude=text --max-count=text --skip=text --since=text --after=text --until=text --before=text --author=text --committer=text --grep=text --grep-reflog=text --invert-grep --all-match --regexp-ignore-case --basic-regexp --extended-regexp --fixed-strings --perl-regexp --merges --no-merges --first-parent --min-parents=text --max-parents=text --reverse --date=text --relative-date --pretty?format --format=format --abbrev-commit --no-abbrev-commit --follow --full-history --simplify-merges --simplify-by-decoration --dense --sparse --ancestry-path --left-right --cherry-mark --cherry-pick --cherry --left-only --right-only --topo-order --date-order --author-date-order --source --mailmap --use-mailmap --no-mailmap --boundary --walk-reflogs --no-walk?text --do-walk --parents --children --notes?text --no-notes --log-size --full-diff --cc --count --remove-empty --encoding=text --expand-tabs?text --no-expand-tabs --diff-merges=text --no-diff-merges --reflog --not |
@@ -54,15 +55,15 @@ go doc | --all --c --cmd --short --src --u | text* here go
 go help | | text* go
 `
 
-// gitGlobals are the options before git's subcommand that change nothing but the output.
+// gitGlobals are the options before git's subcommand that affect only the output.
 var gitGlobals = set("--no-pager", "-P", "--no-optional-locks", "--no-replace-objects", "--literal-pathspecs", "--glob-pathspecs", "--noglob-pathspecs", "--icase-pathspecs", "--no-advice", "--no-lazy-fetch")
 
 var gitNetwork = set("fetch", "pull", "push", "clone", "ls-remote", "submodule", "send-email", "request-pull", "archive", "lfs", "svn", "p4", "daemon")
 
 var gitDeletes = set("clean", "rm", "reset", "checkout", "restore", "gc", "prune", "switch", "rebase", "filter-branch", "filter-repo", "update-ref", "reflog", "branch", "tag", "stash", "worktree")
 
-// git follows a git command. It must run where the script began, at the workspace: a directory
-// inside may itself be a repository whose configuration names programs to run.
+// git analyses a git command. It must run in the script's initial directory, the workspace: a
+// subdirectory may itself be a repository whose configuration names programs to run.
 func git(c *call) outcome {
 	w, args := c.w, c.args
 	for len(args) > 0 && gitGlobals[args[0]] {
@@ -98,7 +99,7 @@ func git(c *call) outcome {
 	return stay(c.st)
 }
 
-// revision notes what an operand of git reads: a revision, a path, or both joined by a colon.
+// revision records what an operand of git reads: a revision, a path, or both joined by a colon.
 func (c *call) revision(word string) {
 	w := c.w
 	if !static(word) && strings.ContainsAny(word, string([]rune{markAny, markSplit, markHome})) {
@@ -119,7 +120,7 @@ func (c *call) revision(word string) {
 	}
 }
 
-// checkGitConfig allows reading one setting that is no credential.
+// checkGitConfig allows reading a single setting that is not a credential.
 func checkGitConfig(c *call, p *parsed) {
 	if len(p.operands) != 1 || !static(p.operands[0]) || !p.has("--get", "--get-all") && !strings.Contains(p.operands[0], ".") {
 		c.w.fx.unknown("git config may set a value")
@@ -143,7 +144,7 @@ func checkReflog(c *call, p *parsed) {
 	}
 }
 
-// checkGoDoc refuses a package at a version, which go doc would fetch.
+// checkGoDoc refuses a package with a version, which go doc would download.
 func checkGoDoc(c *call, p *parsed) {
 	for _, op := range p.operands {
 		if strings.Contains(op, "@") || !static(op) {

@@ -4,7 +4,7 @@ import "regexp"
 
 var jqWords = regexp.MustCompile(`\b(env|ENV|import|include|modulemeta|input_filename|get_search_list|\$__prog_args)\b`)
 
-// jq follows a jq command whose filter does not look at the environment or load modules.
+// jq analyses a jq command whose filter neither reads the environment nor loads modules.
 func jq(c *call) outcome {
 	var args []string
 	for i := 0; i < len(c.args); i++ {

@@ -22,11 +22,12 @@ func inside(root, p string) (string, bool) {
 
 func escapes(rel string) bool { return rel == ".." || strings.HasPrefix(rel, "../") }
 
-// streams are the device files that reading or discarding through changes nothing.
+// streams are the device files that can be read, or written to discard output, without changing
+// anything.
 var streams = []string{"/dev/null", "/dev/stdin", "/dev/fd/0", "/dev/fd/63"}
 
-// resolve turns a word into the paths it may name, one for each directory the command may run in.
-// It adds the flag Outside, and makes the result unknown where the word's value is.
+// resolve returns the paths that a word may name, one for each directory the command may run in. It
+// adds the flag Outside if needed, and makes the result unknown if the word's value is unknown.
 func (w *walker) resolve(word string, st *state) []string {
 	switch {
 	case strings.ContainsAny(word, string([]rune{markAny, markSplit})):
@@ -63,8 +64,8 @@ func (w *walker) resolve(word string, st *state) []string {
 	return paths
 }
 
-// mayBeParent reports whether the path element seg, with a wildcard, may match "..": a leading dot
-// is matched only by a dot that is written.
+// mayBeParent reports whether the path element seg, which contains a wildcard, may match "..": only
+// a literal dot matches a leading dot.
 func mayBeParent(seg string) bool {
 	i := strings.IndexRune(seg, markGlob)
 	if i < 0 {
@@ -74,8 +75,8 @@ func mayBeParent(seg string) bool {
 	return head != "" && strings.HasPrefix("..", head) && strings.HasSuffix("..", tail)
 }
 
-// beforeGlob cuts a pattern down to the directory that all its matches are below. What comes after
-// the first wildcard may still climb, so a ".." there is kept.
+// beforeGlob cuts a pattern down to the directory that contains all its matches. The part after the
+// first wildcard may still go up, so a ".." there is kept.
 func beforeGlob(word string) string {
 	i := strings.IndexRune(word, markGlob)
 	if i < 0 {
@@ -100,7 +101,7 @@ func beforeGlob(word string) string {
 	return dir
 }
 
-// readFile notes that the content of what word names is read.
+// readFile records that the contents of the files that word names are read.
 func (w *walker) readFile(word string, st *state) {
 	if word == "-" || slices.Contains(streams, word) {
 		return
@@ -115,7 +116,8 @@ func (w *walker) readFile(word string, st *state) {
 	w.fx.Reads = append(w.fx.Reads, paths...)
 }
 
-// readName notes that what word names is listed or examined, not opened for its content.
+// readName records that the files that word names are listed or examined, not opened for their
+// contents.
 func (w *walker) readName(word string, st *state) {
 	if slices.Contains(streams, word) {
 		return
@@ -123,7 +125,7 @@ func (w *walker) readName(word string, st *state) {
 	w.fx.Reads = append(w.fx.Reads, w.resolve(word, st)...)
 }
 
-// write notes that what word names is made, changed or (with Deletes) removed.
+// write records that the files that word names are created, changed or (with Deletes) removed.
 func (w *walker) write(word string, st *state, verb string, f Flags) {
 	if word == "/dev/null" {
 		return
@@ -135,7 +137,7 @@ func (w *walker) write(word string, st *state, verb string, f Flags) {
 	before := w.fx.Known
 	paths := w.resolve(word, st)
 	if len(paths) == 0 && before {
-		paths = []string{"."} // somewhere; unknown already says that this is not all
+		paths = []string{"."} // some path; the result is already unknown, so this need not be complete
 	}
 	w.fx.Writes = append(w.fx.Writes, paths...)
 }

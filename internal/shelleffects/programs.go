@@ -1,12 +1,12 @@
 package shelleffects
 
-// programs is the table: one line a program (or several alike), "names | options | operands".
-// Options are flags (-abc, --long), options with a value (-n=kind, --long=kind, separate or joined)
-// and options whose value can only be joined (-w?kind, --long?kind); -NUM is -5. Operands are kinds
-// in order, the last with * for any number, then properties: see [row]. What is not here is
-// unknown, so the table may be incomplete but must not be wrong: leave out every option that
-// writes, executes, connects or reads a list of paths, and every option whose value another
-// implementation of the program (BSD, busybox) would not take.
+// programs is the table: one line per program (or for several similar ones), "names | options |
+// operands". Options are flags (-abc, --long), options with a value (-n=kind, --long=kind, separate
+// or joined) and options whose value can only be joined (-w?kind, --long?kind); -NUM is -5.
+// Operands are kinds in order, the last with * for any number, then properties: see [row]. Anything
+// not listed is unknown, so the table may be incomplete but must not be wrong: leave out every
+// option that writes, executes, connects or reads a list of paths, and every option whose value
+// another implementation of the program (BSD, busybox) would not take.
 const programs = `
 # text
 true, false, :, echo | | any
@@ -113,8 +113,8 @@ tee | -ai --append --ignore-interrupts | write*
 truncate | -c -s=text --size=text --no-create | write*
 `
 
-// killers, networkers and deleters are programs that are never read-only, known so that a refusal
-// can say why.
+// killers, networkers and deleters are programs that are never read-only. They are listed so that a
+// refusal can state the reason.
 var (
 	killers    = set("kill", "pkill", "killall", "killall5", "skill", "xkill", "fuser", "shutdown", "reboot", "halt", "poweroff", "init", "systemctl", "service")
 	networkers = set("curl", "wget", "ssh", "scp", "sftp", "rsync", "nc", "ncat", "netcat", "socat", "telnet", "ftp", "ping", "ping6", "traceroute", "dig", "host", "nslookup", "nmap", "whois", "gh", "aws", "gcloud", "az", "kubectl", "npx", "pip", "pip3", "npm", "yarn", "pnpm", "apt", "apt-get", "brew", "dnf", "yum", "apk", "openssl", "mail", "sendmail", "http", "https", "aria2c", "lynx", "w3m", "links")
@@ -129,7 +129,7 @@ func set(names ...string) map[string]bool {
 	return m
 }
 
-// mutates reports whether the table says that a program changes files.
+// mutates reports whether, according to the table, a program changes files.
 func mutates(program string) bool {
 	r := table()[program]
 	if r == nil {

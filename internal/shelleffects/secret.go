@@ -20,21 +20,22 @@ var secretNames = []string{
 	"master.key", "api_key*", "apikey*", "*.ovpn", "local.settings.json",
 }
 
-// secretDirs are directories whose files usually are credentials.
+// secretDirs are directories whose files are usually credentials.
 var secretDirs = []string{".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker", ".gcloud", "gcloud", ".password-store", ".secrets", "secrets", "keyrings"}
 
-// plainEndings mark a file of a secret's name as a public example, or as the public half of a key.
+// plainEndings mark a file with a secret-looking name as a public example, or as the public half of
+// a key.
 var plainEndings = []string{".example", ".sample", ".template", ".tmpl", ".dist", ".pub", ".md", ".go", ".py", ".ts", ".js", ".rs", ".java", ".rb", ".c", ".h", ".html", ".css"}
 
-// examples are names that a wildcard is tried on: a pattern that may match one of them may read a
-// secret.
+// examples are names that a wildcard is tested against: a pattern that may match one of them may
+// read a secret.
 var examples = []string{".env", ".env.local", ".envrc", "prod.env", "id_rsa", "id_ed25519", "server.pem", "server.key", ".netrc", ".npmrc", ".pypirc", ".pgpass", ".git-credentials", "credentials", "credentials.json", "secrets.yaml", "secrets.json", ".htpasswd", "terraform.tfstate", "prod.tfvars", "shadow", ".bash_history", ".ssh", ".aws", "environ"}
 
-// SecretPath reports whether the file of that name usually holds credentials.
+// SecretPath reports whether a file of that name usually holds credentials.
 func SecretPath(name string) bool { return secretPath(name) }
 
 // secretPath reports whether the file that word names usually holds credentials. A pattern counts
-// when it has text of its own and may match such a name; a bare "*" is as broad as reading the
+// if it has literal text and may match such a name; a bare "*" is as broad as reading the
 // directory.
 func secretPath(word string) bool {
 	word = strings.ToLower(strings.TrimRight(word, "/"))
@@ -88,7 +89,8 @@ func globMayBeSecret(seg string) bool {
 	return false
 }
 
-// globMatches is shell matching with every wildcard widened to "*". A leading dot must be written.
+// globMatches matches like the shell, with every wildcard widened to "*". A leading dot must be
+// literal.
 func globMatches(pattern, name string) bool {
 	if name[0] == '.' && strings.HasPrefix(pattern, string(markGlob)) {
 		return false

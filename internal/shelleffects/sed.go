@@ -8,9 +8,9 @@ import (
 var sedRow = newRow("sed", strings.Fields(`-nErsuz -e=text --quiet --silent --regexp-extended --expression=text --separate --unbuffered
 	--null-data --posix --sandbox`), []string{"text", "file*", "instead:-e,--expression"})
 
-// sed follows a sed command whose scripts only print, delete and substitute.
+// sed analyses a sed command whose scripts only print, delete and substitute.
 func sed(c *call) outcome {
-	if strings.Contains(strings.Join(c.args, " "), "-i") { // for the explanation; the row has no such option anyway
+	if strings.Contains(strings.Join(c.args, " "), "-i") { // only for the explanation: the row has no such option anyway
 		for _, a := range c.args {
 			if strings.HasPrefix(a, "-i") || strings.HasPrefix(a, "--in-place") {
 				c.w.fx.unknown("sed edits files in place")
@@ -35,8 +35,8 @@ func sed(c *call) outcome {
 	return stay(c.st)
 }
 
-// sedScripts lists the scripts of a command that split has accepted: each value of -e, or else the
-// first operand.
+// sedScripts lists the scripts of a command that split has accepted: each value of -e, or the first
+// operand if there is none.
 func sedScripts(args []string, p *parsed) []string {
 	if !p.has("-e", "--expression") {
 		return p.operands[:min(1, len(p.operands))]
@@ -66,8 +66,8 @@ func sedScripts(args []string, p *parsed) []string {
 	return scripts
 }
 
-// sedReads reports whether a script holds only commands that print, delete or change the text in
-// hand. It knows few forms and refuses the rest: w, r, e, i\, labels, comments.
+// sedReads reports whether a script holds only commands that print, delete or change the pattern
+// space. It knows a few forms and refuses the rest: w, r, e, i\, labels, comments.
 func sedReads(script string) bool {
 	s := &sedScanner{rest: script}
 	depth := 0
@@ -127,7 +127,7 @@ func (s *sedScanner) next() rune {
 	return r
 }
 
-// addresses skips none, one or two addresses.
+// addresses skips up to two addresses.
 func (s *sedScanner) addresses() bool {
 	ok, some := s.address()
 	if !ok || !some {
@@ -171,7 +171,7 @@ func (s *sedScanner) address() (ok, some bool) {
 	return true, true
 }
 
-// delimiter takes the character that s and y are followed by, -1 for one that is refused.
+// delimiter reads the character after s or y. It returns -1 for one that is refused.
 func (s *sedScanner) delimiter() rune {
 	if s.rest == "" {
 		return -1
@@ -183,7 +183,7 @@ func (s *sedScanner) delimiter() rune {
 	return d
 }
 
-// until skips to behind the next d that no backslash protects.
+// until skips past the next d that is not escaped with a backslash.
 func (s *sedScanner) until(d rune) bool {
 	for i := 0; i < len(s.rest); i++ {
 		switch s.rest[i] {
@@ -197,8 +197,8 @@ func (s *sedScanner) until(d rune) bool {
 	return false
 }
 
-// regexp is until, refusing an expression in which implementations may disagree on where it ends:
-// one with a bracket that is not closed before it.
+// regexp is until, but refuses an expression whose end may differ between implementations: one with
+// a bracket that is not closed before d.
 func (s *sedScanner) regexp(d rune) bool {
 	text := s.rest
 	if !s.until(d) {

@@ -69,7 +69,7 @@ func TestDir(t *testing.T) {
 	}
 }
 
-// wrappings are ways to put one command line into another. None may make it harmless.
+// wrappings are ways to embed one command line in another. None may make it harmless.
 var wrappings = []string{
 	"%s", "ls; %s", "ls && %s", "ls || %s", "ls | %s", "%s | cat", "%s; ls", "ls\n%s", "(%s)", "{ %s\n}", "! %s", "time %s", "if true; then %s\nfi",
 	"if %s\nthen ls; fi", "while true; do %s\nbreak; done", "for i in 1 2; do %s\ndone", "case x in x) %s\n;; esac", "echo $(%s)", "echo \"$(%s)\"",
@@ -78,8 +78,8 @@ var wrappings = []string{
 	"cd sub; (%s)", "LC_ALL=C %s", "exec %s", "nohup %s &", "find . -exec %s \\;", "ls | while read x; do %s\ndone", "f() { %s\n}; f", "coproc %s",
 }
 
-// balanced reports whether a command still means itself inside a wrapping: its quotes, comments and
-// here-documents must not reach out of it.
+// balanced reports whether a command keeps its meaning inside a wrapping: its quotes, comments and
+// here-documents must not extend beyond it.
 func balanced(cmd string) bool {
 	return Analyze(cmd, workspace).Err == nil && !strings.ContainsAny(cmd, "#\n") && !strings.Contains(cmd, "<<") && !strings.HasSuffix(cmd, `\`)
 }
@@ -94,8 +94,8 @@ func TestWrappingNeverHelps(t *testing.T) {
 		if i%step > 0 {
 			continue
 		}
-		// exit hides what follows it; a cd in a pipe or a negation really does not move what
-		// follows
+		// exit hides what follows it, and a cd in a pipe or a negation really does not change the
+		// directory of what follows
 		if !balanced(cmd) || strings.Contains(cmd, "exit") || strings.HasPrefix(cmd, "cd ") {
 			continue
 		}
@@ -118,7 +118,8 @@ func TestWrappingNeverHelps(t *testing.T) {
 	}
 }
 
-// TestQuotingNeverHelps rewrites the words of refused commands in ways the shell undoes.
+// TestQuotingNeverHelps rewrites the words of refused commands in ways that the shell undoes: they
+// must still be refused.
 func TestQuotingNeverHelps(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for _, cmd := range []string{"rm x", "rm -rf x", "find . -delete", "find . -exec rm x +", "sort -o out in", "git push", "git branch -D main", "uniq in out", "sed -i p f", "tee f", "git -C /other status", "cat /etc/passwd", "cat .env", "bash x", "tree -o f", "rg --pre sh x", "git diff --output=f", "env rm x", "printenv", "curl x", "kill 1", "cd .. && ls", "date -s x", "go env -w A=b", "xxd a b"} {
@@ -184,7 +185,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// TestTable checks the rows for slips that the parser of the table cannot see.
+// TestTable checks the rows for mistakes that the table's parser cannot see.
 func TestTable(t *testing.T) {
 	for n, r := range table() {
 		if r.max != 0 && len(r.operands) == 0 && !r.any {

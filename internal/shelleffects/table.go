@@ -7,51 +7,50 @@ import (
 	"sync"
 )
 
-// kind is what a word means to the program that gets it.
+// kind is the meaning of a word to the program that receives it.
 type kind uint8
 
 const (
-	text     kind = iota // used as text: no effect of its own
+	text     kind = iota // plain text: no effect of its own
 	file                 // a file whose content is read
 	name                 // a path that is listed or examined
-	pathGlob             // a pattern that chooses files to read, which the program itself matches
+	pathGlob             // a pattern for files to read, matched by the program itself
 	rev                  // git: a revision, a path, or revision:path
 	format               // git: a format, which must not ask for signatures (they run gpg)
-	writes               // a path that is made or changed
+	writes               // a path that is created or changed
 	deletes              // a path that is removed
 	nothing
 )
 
 var kinds = map[string]kind{"text": text, "file": file, "name": name, "glob": pathGlob, "rev": rev, "format": format, "write": writes, "delete": deletes, "none": nothing}
 
-// A row says what is known of a program: the options it may have and what they and its operands
-// mean.
+// A row describes a program: the options it may have, and what they and its operands mean.
 type row struct {
 	program  string
 	options  map[string]option // by name with its dashes
 	operands []kind            // the last one stands for all that follow
-	last     kind              // of the last operand, when it differs (cp); else nothing
-	max      int               // operands at most; -1 for any number
+	last     kind              // kind of the last operand, if it differs (cp); else nothing
+	max      int               // maximum number of operands; -1 for any number
 	here     bool              // without operands it reads the working directory
 	repo     bool              // it reads the repository
-	harmless bool              // no option the program has, in the table or not, does more than read
+	harmless bool              // no option of the program, in the table or not, does more than read
 	first    bool              // options end at the first operand
-	goStyle  bool              // options are words after a single dash too
-	plain    bool              // a short option is a word of its own, and so is its value
-	apart    bool              // the value of a short option is a word of its own
-	any      bool              // takes every word as text
-	instead  []string          // options that stand in for the first operand
-	needs    []string          // options without which there may be no operand
-	asks     bool              // it needs an option: without one it does something else
+	goStyle  bool              // options may also be words after a single dash
+	plain    bool              // a short option is a separate word, and so is its value
+	apart    bool              // the value of a short option is a separate word
+	any      bool              // takes every word as plain text
+	instead  []string          // options that replace the first operand
+	needs    []string          // operands are allowed only with one of these options
+	asks     bool              // it requires an option: without one it does something else
 }
 
 type option struct {
-	takes  kind // nothing: a flag
-	joined bool // the value can only be in the same word, and may be missing
+	takes  kind // nothing means a flag
+	joined bool // the value can only be in the same word, and is optional
 }
 
-// lookup finds the row of a program, and the words it applies to: "git remote get-url" is a row of
-// its own.
+// lookup finds the row of a program, and the words it applies to: "git remote get-url" has its own
+// row.
 func lookup(program string, args []string) (*row, []string) {
 	t := table()
 	for n := min(2, len(args)); n >= 1; n-- {
@@ -67,10 +66,10 @@ func lookup(program string, args []string) (*row, []string) {
 	return t[program], args
 }
 
-// subcommands are the programs whose rows are named by their first words.
+// subcommands are the programs whose rows include their first words in the name.
 var subcommands = map[string]bool{"git": true, "go": true}
 
-// table is built from [programs] once.
+// table returns the table parsed from [programs], parsing it on the first call.
 var table = sync.OnceValue(func() map[string]*row {
 	t := map[string]*row{}
 	shared := map[string]string{}
@@ -115,7 +114,7 @@ func newRow(program string, opts, operands []string) *row {
 	return r
 }
 
-// addOption reads one option of a row: -abc (flags), -NUM (-5), -n=kind, -w?kind (joined only),
+// addOption parses one option of a row: -abc (flags), -NUM (-5), -n=kind, -w?kind (joined only),
 // --long, --long=kind, --long?kind.
 func (r *row) addOption(program, o string) {
 	opt := option{takes: nothing}
@@ -136,7 +135,7 @@ func (r *row) addOption(program, o string) {
 	}
 }
 
-// addOperand reads one operand word of a row: a kind, with * for any number of it, or a property.
+// addOperand parses one operand word of a row: a kind, with * for any number, or a property.
 func (r *row) addOperand(program, o string) {
 	key, value, _ := strings.Cut(o, ":")
 	switch key {
@@ -180,7 +179,7 @@ func (r *row) addOperand(program, o string) {
 	}
 }
 
-// parsed is a command line split by its row.
+// parsed is a command line split according to its row.
 type parsed struct {
 	used     map[string]string // option → its last value
 	operands []string
@@ -195,7 +194,7 @@ func (p *parsed) has(options ...string) bool {
 	return false
 }
 
-// apply follows a program by its row.
+// apply analyses a program by its row.
 func (c *call) apply(r *row, args []string) {
 	if r.any {
 		return
@@ -221,8 +220,8 @@ func (c *call) apply(r *row, args []string) {
 	}
 }
 
-// split sorts words into options and operands. It reports false, with the result unknown, at the
-// first it cannot place.
+// split sorts words into options and operands. At the first word it cannot place, it reports false
+// and makes the result unknown.
 func (c *call) split(r *row, args []string, p *parsed) bool {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
@@ -257,7 +256,7 @@ func (c *call) split(r *row, args []string, p *parsed) bool {
 	return true
 }
 
-// placeable refuses words of which it is not known how many they are.
+// placeable refuses words that may expand to an unknown number of words.
 func (c *call) placeable(words []string) bool {
 	for _, a := range words {
 		if strings.ContainsRune(a, markSplit) {
@@ -270,7 +269,7 @@ func (c *call) placeable(words []string) bool {
 
 var digits = regexp.MustCompile(`^-[0-9]+$`)
 
-// option places the option word a; used is how many of the words after it are its value.
+// option handles the option word a; used is the number of following words that are its value.
 func (c *call) option(r *row, a string, rest []string, p *parsed) (used int, ok bool) {
 	if _, num := r.options["-NUM"]; num && digits.MatchString(a) {
 		return 0, true
@@ -315,16 +314,16 @@ func (c *call) option(r *row, a string, rest []string, p *parsed) (used int, ok 
 	return 0, true
 }
 
-// nextValue takes the next word as an option's value; one that looks like an option is refused. A
-// wildcard there may become several words, so it is also treated as the operands that the rest of
-// them would be.
+// nextValue takes the next word as an option's value. One that looks like an option is refused. A
+// wildcard may expand to several words, so the word is also treated as the operands that the rest
+// of them would be.
 func (c *call) nextValue(r *row, key string, o option, rest []string, p *parsed) (int, bool) {
 	if len(rest) == 0 {
 		return 0, false
 	}
 	v := rest[0]
 	if len(v) > 1 && v[0] == '-' && !digits.MatchString(v) {
-		return 0, false // where implementations differ on whether a value follows, it might be an option
+		return 0, false // implementations disagree on whether a value follows, so it might be an option
 	}
 	if strings.ContainsRune(v, markSplit) || startsOpen(v) && strings.ContainsRune(v, markGlob) && !r.harmless {
 		return 0, false
@@ -341,7 +340,7 @@ func (c *call) value(r *row, key string, o option, value string, p *parsed) bool
 	return true
 }
 
-// operands gives every operand its meaning.
+// operands adds the effects of every operand.
 func (c *call) operands(r *row, p *parsed) {
 	ops, kinds := p.operands, r.operands
 	if len(r.instead) > 0 && p.has(r.instead...) && len(kinds) > 1 {
@@ -398,7 +397,7 @@ func (c *call) word(k kind, word string) {
 
 var globChars = regexp.MustCompile(`\[[^]]*\]|[*?]+`)
 
-// asGlob marks the wildcards of a pattern that the program, not the shell, expands.
+// asGlob marks the wildcards of a pattern that the program expands itself, not the shell.
 func asGlob(word string) string {
 	return globChars.ReplaceAllString(word, string(markGlob))
 }

@@ -9,7 +9,7 @@ import (
 
 const maxTreeDepth = 40
 
-// tree draws the parsed command, one part a line, indented by depth.
+// tree draws the parsed command, one part per line, indented by depth.
 func tree(f *syntax.File) string {
 	t := &drawer{printer: syntax.NewPrinter(syntax.SingleLine(true))}
 	t.stmts(f.Stmts, 0)

@@ -8,27 +8,28 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A walker follows one command line and gathers what it does.
+// A walker walks one command line and collects its effects.
 type walker struct {
 	opts     Options
 	src      string
 	fx       Effects
 	commands []Command
-	steps    int // what is left of the budget
+	steps    int // remaining budget
 }
 
-// state is what one point of the script knows about the shell that gets there.
+// state is the shell's state at one point of the script.
 type state struct {
-	dirs []string          // directories it may be in, relative to the workspace; none: it does not get there
-	vars map[string]string // variables the script set, by value; [markSplit] for one that may hold anything
-	cond int               // depth of branches and loops: an assignment there may not happen
+	dirs []string          // directories it may be in, relative to the workspace; none if this point is not reached
+	vars map[string]string // variables the script set, with their values; [markSplit] for one that may hold anything
+	cond int               // depth of branches and loops, in which an assignment may not happen
 }
 
 func (st *state) clone() *state {
 	return &state{dirs: st.dirs, vars: maps.Clone(st.vars)}
 }
 
-// set assigns a variable. Where the assignment may not happen, the variable may then hold anything.
+// set assigns a variable. If the assignment may not happen, the variable may hold anything
+// afterwards.
 func (st *state) set(name, value string) {
 	if st.cond > 0 {
 		value = string(markSplit)
@@ -36,7 +37,7 @@ func (st *state) set(name, value string) {
 	st.vars[name] = value
 }
 
-// outcome is where the shell may be after a command succeeded, and after it failed.
+// outcome holds the directories the shell may be in after a command succeeded, and after it failed.
 type outcome struct{ ok, fail []string }
 
 func stay(st *state) outcome { return outcome{st.dirs, st.dirs} }
@@ -51,10 +52,10 @@ func union(a, b []string) []string {
 	return out
 }
 
-// subshell follows statements whose variables and directory do not outlive them.
+// subshell analyses statements whose changes to variables and directory end with them.
 func (w *walker) subshell(stmts []*syntax.Stmt, st *state) { w.stmts(stmts, st.clone()) }
 
-// branch follows statements that may not run.
+// branch analyses statements that may not run.
 func (w *walker) branch(stmts []*syntax.Stmt, dirs []string, st *state) outcome {
 	st.dirs = dirs
 	st.cond++
@@ -92,7 +93,7 @@ func (w *walker) stmt(s *syntax.Stmt, st *state) outcome {
 	}
 	out := w.command(s.Cmd, st)
 	if len(s.Redirs) > 0 && len(out.ok)+len(out.fail) == 0 {
-		out = stay(st) // an exit whose redirection fails does not happen
+		out = stay(st) // exit does not happen if its redirection fails
 	}
 	if s.Negated {
 		out.ok, out.fail = out.fail, out.ok
@@ -104,11 +105,11 @@ func redirectsAll(s *syntax.Stmt) bool {
 	return slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool { return r.Op == syntax.RdrAll || r.Op == syntax.AppAll })
 }
 
-// perhapsBehind follows a statement with &>, which sh reads as one that it leaves in the
-// background: what it does to the shell may or may not last.
+// perhapsBehind analyses a statement with &>, which sh reads as a background command. So its
+// changes to the shell may or may not last.
 func (w *walker) perhapsBehind(s *syntax.Stmt, st *state) outcome {
 	for _, r := range s.Redirs {
-		if !r.Pos().After(s.Cmd.Pos()) || s.Cmd.End().After(r.Pos()) { // what follows would be a command of its own
+		if !r.Pos().After(s.Cmd.Pos()) || s.Cmd.End().After(r.Pos()) { // sh would read what follows as a separate command
 			w.fx.unknown("redirects with &> before its last word, which sh reads as two commands")
 		}
 	}
@@ -152,7 +153,7 @@ func (w *walker) command(c syntax.Command, st *state) outcome {
 	return stay(st)
 }
 
-// unfollowed refuses a construct, and still looks at the commands inside it for the explanation.
+// unfollowed refuses a construct, and still analyses the commands inside it for the explanation.
 func (w *walker) unfollowed(c syntax.Command, st *state) {
 	switch c := c.(type) {
 	case *syntax.FuncDecl:
@@ -216,8 +217,8 @@ func (w *walker) while(c *syntax.WhileClause, st *state) outcome {
 	return stay(st)
 }
 
-// loop follows the body of a loop once, for any pass: what it assigns may hold anything, and a pass
-// must end where it began.
+// loop analyses the body of a loop once for all passes: the variables it assigns may hold anything,
+// and a pass must end in the directory where it began.
 func (w *walker) loop(st *state, body []*syntax.Stmt, own string, follow func()) {
 	dirs := st.dirs
 	for _, name := range assigned(body) {
@@ -247,7 +248,7 @@ func assigned(stmts []*syntax.Stmt) []string {
 				}
 			case *syntax.WordIter:
 				names = append(names, n.Name.Value)
-			case *syntax.CallExpr: // read and its kin take names as words
+			case *syntax.CallExpr: // read and similar commands take names as words
 				for _, a := range n.Args {
 					if l := a.Lit(); syntax.ValidName(l) {
 						names = append(names, l)
@@ -260,7 +261,7 @@ func assigned(stmts []*syntax.Stmt) []string {
 	return names
 }
 
-// forClause unrolls a loop over words; the budget of steps bounds that.
+// forClause unrolls a loop over words, limited by the budget of steps.
 func (w *walker) forClause(c *syntax.ForClause, st *state) outcome {
 	iter, ok := c.Loop.(*syntax.WordIter)
 	if !ok || c.Select || !plainName(iter.Name.Value) {
@@ -290,7 +291,7 @@ func (w *walker) forClause(c *syntax.ForClause, st *state) outcome {
 	return stay(st)
 }
 
-// oneOf is the value of a loop variable that takes each of the words item stands for.
+// oneOf returns the value of a loop variable that takes each of the words that item stands for.
 func oneOf(item string) string {
 	if strings.ContainsRune(item, markSplit) {
 		return string(markAny)

@@ -9,10 +9,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A word's value is kept as text in which these private runes (the input may not hold any) stand
-// for what only running the command shows.
+// A word's value is kept as text. These private runes, which the input may not contain, stand for
+// parts that are known only at run time.
 const (
-	markGlob  = '\uE000' // text without a slash: what a wildcard matches, a number
+	markGlob  = '\uE000' // text without a slash: the match of a wildcard, or a number
 	markAny   = '\uE001' // any text, still one word
 	markSplit = '\uE002' // any text, any number of words
 	markHome  = '\uE003' // a home directory
@@ -22,13 +22,13 @@ const marks = "\uE000\uE001\uE002\uE003"
 
 var shown = strings.NewReplacer(string(markGlob), "*", string(markAny), "…", string(markSplit), "…", string(markHome), "~")
 
-// show makes a word readable.
+// show makes a word readable for messages.
 func show(word string) string { return shown.Replace(word) }
 
 func static(word string) bool { return !strings.ContainsAny(word, marks) }
 
-// startsOpen reports whether running the command decides what word begins with, so that it may turn
-// out an option.
+// startsOpen reports whether the beginning of word is known only at run time, so that the word may
+// turn out to be an option.
 func startsOpen(word string) bool {
 	return word != "" && strings.IndexAny(word, marks) == 0
 }
@@ -37,7 +37,7 @@ func startsOpen(word string) bool {
 func (w *walker) expand(words []*syntax.Word, st *state) []string {
 	var out []string
 	for _, x := range words {
-		x = &syntax.Word{Parts: slices.Clone(x.Parts)} // SplitBraces works in place; loop bodies are evaluated again
+		x = &syntax.Word{Parts: slices.Clone(x.Parts)} // SplitBraces modifies its argument, and loop bodies are evaluated again
 		if !syntax.SplitBraces(x) {
 			out = append(out, w.eval(x, st))
 			continue
@@ -54,7 +54,7 @@ func (w *walker) expand(words []*syntax.Word, st *state) []string {
 	return out
 }
 
-// unbrace multiplies brace expressions out, to at most limit words.
+// unbrace expands braces, to at most limit words.
 func unbrace(parts []syntax.WordPart, limit int) ([][]syntax.WordPart, bool) {
 	words := [][]syntax.WordPart{nil}
 	for _, p := range parts {
@@ -88,7 +88,7 @@ func unbrace(parts []syntax.WordPart, limit int) ([][]syntax.WordPart, bool) {
 	return words, true
 }
 
-// sequence lists {x..y}; a long one, or one of letters, becomes one open word.
+// sequence expands {x..y}. A long sequence, or one of letters, becomes one word of unknown value.
 func sequence(br *syntax.BraceExp) [][]syntax.WordPart {
 	lit := func(s string) []syntax.WordPart { return []syntax.WordPart{&syntax.Lit{Value: s}} }
 	if len(br.Elems) == 2 {
@@ -105,7 +105,7 @@ func sequence(br *syntax.BraceExp) [][]syntax.WordPart {
 	return [][]syntax.WordPart{lit("[.]")} // a wildcard: text without a slash
 }
 
-// eval returns the value of a word, and adds the effects of what it substitutes.
+// eval returns the value of a word, and adds the effects of its substitutions.
 func (w *walker) eval(x *syntax.Word, st *state) string {
 	if x == nil {
 		return ""
@@ -164,7 +164,7 @@ func (w *walker) parts(parts []syntax.WordPart, quoted bool, st *state) string {
 	return b.String()
 }
 
-// isPwd reports whether statements are nothing but pwd, whose output is known.
+// isPwd reports whether the only statement is pwd, whose output is known.
 func isPwd(stmts []*syntax.Stmt) bool {
 	if len(stmts) != 1 || len(stmts[0].Redirs) > 0 || stmts[0].Negated || stmts[0].Background {
 		return false
@@ -289,7 +289,7 @@ func (w *walker) param(p *syntax.ParamExp, quoted bool, st *state) string {
 	return string(open(quoted))
 }
 
-// expansion looks at ${x:-word} and its kin.
+// expansion analyses ${x:-word} and similar forms.
 func (w *walker) expansion(e *syntax.Expansion, st *state) {
 	switch e.Op {
 	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull, syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.RemSmallPrefix,
@@ -300,8 +300,8 @@ func (w *walker) expansion(e *syntax.Expansion, st *state) {
 	w.inBraces(e.Word, st)
 }
 
-// inBraces evaluates a word inside ${...}. Shells disagree on what a quote there means, so on where
-// the braces end.
+// inBraces evaluates a word inside ${...}. Shells disagree on the meaning of a quote there, and
+// therefore on where the braces end.
 func (w *walker) inBraces(x *syntax.Word, st *state) {
 	if x == nil {
 		return
@@ -322,12 +322,13 @@ func (w *walker) inBraces(x *syntax.Word, st *state) {
 	}
 }
 
-// variable looks name up. Unless the command itself set it, it comes from the environment.
+// variable looks up name. Unless the command itself set the variable, it comes from the
+// environment.
 func (w *walker) variable(name string, quoted bool, st *state) string {
 	value, set := st.vars[name]
 	switch {
 	case set:
-	case !syntax.ValidName(name): // $?, $1, $@ and so on
+	case !syntax.ValidName(name): // $?, $1, $@ and similar
 		return string(open(quoted))
 	case name == "HOME" || name == "OLDPWD":
 		value = string(markHome)
@@ -345,12 +346,12 @@ func (w *walker) variable(name string, quoted bool, st *state) string {
 	return resplit(value)
 }
 
-// resplit is what becomes of a value when it is used without quotes.
+// resplit returns the value that results if value is used without quotes.
 func resplit(value string) string {
 	switch {
 	case value == "" || strings.ContainsAny(value, " \t\n*?[\\") || strings.ContainsRune(value, markAny):
 		return string(markSplit)
-	case strings.ContainsRune(value, markGlob): // a file name may hold blanks
+	case strings.ContainsRune(value, markGlob): // a file name may contain spaces
 		if strings.Contains(value, "/") {
 			return string(markSplit)
 		}
@@ -369,8 +370,8 @@ func plainIndex(x syntax.ArithmExpr) bool {
 	return ok && index.MatchString(word.Lit())
 }
 
-// plainArithmetic reports whether an expression holds nothing but numbers: the value of a variable
-// is evaluated again by the shell, and may hold a command substitution.
+// plainArithmetic reports whether an expression holds only numbers. The shell would evaluate the
+// value of a variable again, and it may hold a command substitution.
 func plainArithmetic(x syntax.ArithmExpr) bool {
 	switch x := x.(type) {
 	case nil:

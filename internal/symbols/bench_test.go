@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// corpus reads the files of a tree that have one of the endings.
+// corpus reads the files of a tree whose names have one of the endings.
 func corpus(tb testing.TB, root string, endings string) (paths []string, texts [][]byte, lines int) {
 	tb.Helper()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -30,8 +30,8 @@ func corpus(tb testing.TB, root string, endings string) (paths []string, texts [
 	return paths, texts, lines
 }
 
-// BenchmarkOf reads Go's library, and the trees below $LUTHIER_TREES, and reports seconds for a
-// million lines.
+// BenchmarkOf reads Go's library, and the trees below $LUTHIER_TREES, and reports the seconds
+// needed for a million lines.
 func BenchmarkOf(b *testing.B) {
 	trees := map[string]string{"go": filepath.Join(runtime.GOROOT(), "src")}
 	if root := os.Getenv("LUTHIER_TREES"); root != "" {

@@ -1,40 +1,40 @@
 package symbols
 
-// A place is what kind of block a statement stands in.
+// A place is the kind of block around a statement.
 type place int
 
 const (
 	inFile  place = iota // the file, a namespace, extern "C"
-	inClass              // members: methods have no word before them in some languages
+	inClass              // members: in some languages methods have no keyword
 	inFace               // members without bodies: interfaces, protocols, traits
 	inEnum
 	inValue // an object literal
 	inFunc  // a body, or any other block
 )
 
-// A block is a pair of braces that is open.
+// A block is an open pair of braces.
 type block struct {
 	place   place
-	def     int // that it is the body of, or -1
+	def     int // definition whose body it is, or -1
 	paren   int // brackets open around it
-	head    int // where the statement it stands in begins
+	head    int // start of the statement that contains it
 	pending int // the definition of that statement, or -1
 	goesOn  bool
 }
 
-// A bracesReader reads languages whose blocks stand in braces. A statement's head is what stands
-// between the end of the one before and a brace, a semicolon or, in some languages, the end of a
+// A bracesReader reads languages whose blocks are in braces. A statement's head is the text between
+// the end of the previous statement and a brace, a semicolon or, in some languages, the end of a
 // line.
 type bracesReader struct {
 	*reader
-	header  bool // of C: prototypes are of interest
+	header  bool // a C header: prototypes are of interest
 	blocks  []block
 	paren   int
 	head    int
-	pending int    // definition whose statement this is, or -1
-	skip    int    // tokens before it are within something not to be read
-	old     bool   // a semicolon stood within this head: parameters of K&R
-	adorned [2]int // a statement's begin and how far decorations of it were read
+	pending int    // definition that the current statement belongs to, or -1
+	skip    int    // tokens before this index are inside something that is not read
+	old     bool   // this head contained a semicolon: parameters in K&R style
+	adorned [2]int // a statement's start, and the position up to which its decorations were read
 }
 
 func (b *bracesReader) read() {
@@ -68,7 +68,7 @@ func (b *bracesReader) read() {
 			}
 		case ':':
 			if b.paren == 0 && b.fam.style == styleC && i == b.head+1 && (b.top().place == inClass || b.top().place == inFunc) && b.pending < 0 {
-				b.head = i + 1 // public: and labels
+				b.head = i + 1 // public: and other labels
 			}
 		case tokDefine:
 			d := b.def(Macro, i, i, b.lineEnd(i))
@@ -88,14 +88,14 @@ func (b *bracesReader) read() {
 
 func (b *bracesReader) top() *block { return &b.blocks[len(b.blocks)-1] }
 
-// lineEnd is the token after the last one of the line that i stands in.
+// lineEnd returns the token after the last one on the line of token i.
 func (b *bracesReader) lineEnd(i int) int {
 	for i++; i < len(b.toks) && !b.toks[i].first; i++ {
 	}
 	return i
 }
 
-// macroLine is a #define from its name to the end of its first line.
+// macroLine returns a #define from its name to the end of its first line.
 func (b *bracesReader) macroLine(i int) []byte {
 	from := int(b.toks[i].from)
 	for to := from; ; to++ {
@@ -105,7 +105,7 @@ func (b *bracesReader) macroLine(i int) []byte {
 	}
 }
 
-// put appends a definition, with what is around it.
+// put appends a definition, with its surroundings.
 func (b *bracesReader) put(d Def) int {
 	var outer *Def
 	for i := len(b.blocks) - 1; i >= 0 && outer == nil; i-- {
@@ -128,7 +128,7 @@ func (b *bracesReader) put(d Def) int {
 	return len(b.defs) - 1
 }
 
-// IsType reports whether a kind of definition has methods.
+// IsType reports whether definitions of a kind have methods.
 func IsType(kind string) bool {
 	switch kind {
 	case Class, Struct, Interface, Trait, Enum, Impl:
@@ -137,7 +137,7 @@ func IsType(kind string) bool {
 	return false
 }
 
-// finish says where a definition ends.
+// finish sets the line where a definition ends.
 func (b *bracesReader) finish(def, line int) {
 	if def >= 0 {
 		b.defs[def].EndLine = max(b.defs[def].EndLine, line)
@@ -169,7 +169,7 @@ func (b *bracesReader) restart(next int) {
 	b.head, b.pending, b.old = next, -1, false
 }
 
-// open enters the block whose brace stands at i.
+// open enters the block whose brace is at i.
 func (b *bracesReader) open(i int) {
 	if b.fam.style == styleC && b.toks[i].first && i > b.head && b.column(i) == 0 {
 		b.resync(i)
@@ -178,7 +178,7 @@ func (b *bracesReader) open(i int) {
 	switch {
 	case b.paren > 0:
 		if at := b.top().place; b.fam.style == styleJS && (at == inFile || at == inValue) && (b.kind(i-1) == '(' || b.kind(i-1) == ',') {
-			in.place = inValue // an object that is passed: its methods are of interest
+			in.place = inValue // an object passed as an argument: its methods are of interest
 		}
 	case (b.pending >= 0 || b.top().place == inClass || b.top().place == inFace) && b.isTypeText(i):
 		in.goesOn = true
@@ -193,7 +193,7 @@ func (b *bracesReader) open(i int) {
 	b.restart(i + 1)
 }
 
-// body is the kind of block that a definition's body is.
+// body returns the kind of block that a definition's body is.
 func (b *bracesReader) body(kind string) place {
 	switch kind {
 	case Module:
@@ -219,7 +219,7 @@ func (b *bracesReader) body(kind string) place {
 	return inFunc
 }
 
-// close leaves the block whose brace stands at i.
+// close leaves the block whose brace is at i.
 func (b *bracesReader) close(i int) {
 	if i > b.head {
 		b.endStatement(i)
@@ -234,7 +234,7 @@ func (b *bracesReader) close(i int) {
 	b.finish(was.def, int(b.toks[i].line))
 	b.paren, b.head, b.pending = was.paren, was.head, was.pending
 	if was.paren > 0 || was.goesOn {
-		return // the statement around it goes on
+		return // the surrounding statement continues
 	}
 	if b.fam.style == styleC && b.afterTypedef(i, was) {
 		return
@@ -242,8 +242,8 @@ func (b *bracesReader) close(i int) {
 	b.restart(i + 1)
 }
 
-// resync leaves blocks that a function at the beginning of a line cannot stand in: a brace is
-// missing before it.
+// resync leaves blocks that cannot contain a function at the beginning of a line: a closing brace
+// is missing before it.
 func (b *bracesReader) resync(i int) {
 	for len(b.blocks) > 1 && b.top().place != inFile && b.column(b.head) == 0 {
 		top := b.top()
@@ -280,10 +280,11 @@ func (b *bracesReader) endsBefore(i int) bool {
 			return false
 		}
 	}
-	return b.adornedTo() < i // else only decorations were read so far
+	return b.adornedTo() < i // else only decorations have been read
 }
 
-// adornedTo is decorations of this statement, without reading them anew at each line.
+// adornedTo returns the end of this statement's decorations, without reading them again on each
+// line.
 func (b *bracesReader) adornedTo() int {
 	if b.adorned[0] != b.head || b.adorned[1] < b.head {
 		b.adorned = [2]int{b.head, b.head}

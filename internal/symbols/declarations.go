@@ -1,7 +1,7 @@
 package symbols
 
-// declaration judges a statement from the head up to a token that no word and no brace told
-// anything of.
+// declaration analyses a statement, from its head up to a token, that no keyword and no brace
+// identified.
 func (b *bracesReader) declaration(next int) {
 	at, to := b.top().place, next
 	if k := b.kind(to - 1); to > b.head && (k == ';' || k == ',') {
@@ -30,7 +30,7 @@ func (b *bracesReader) declaration(next int) {
 
 func (b *bracesReader) equalsBefore(name int) bool { return b.equals(b.head, name) }
 
-// cDeclaration takes prototypes of headers, methods of classes, types and variables with a value.
+// cDeclaration handles prototypes in headers, methods of classes, types and variables with a value.
 func (b *bracesReader) cDeclaration(at place, to int) {
 	if at != inFile && at != inClass {
 		return
@@ -56,7 +56,7 @@ func (b *bracesReader) cDeclaration(at place, to int) {
 	}
 }
 
-// cVariable takes type name = value and type name[] = { ... }.
+// cVariable handles type name = value and type name[] = { ... }.
 func (b *bracesReader) cVariable(from, to int) {
 	name := -1
 	for i := from; i < to && i < from+60; i++ {
@@ -80,7 +80,8 @@ func (b *bracesReader) cVariable(from, to int) {
 	}
 }
 
-// typedef takes typedef T name, typedef T name[3], typedef T (*name)(int) and typedef T name(int).
+// typedef handles typedef T name, typedef T name[3], typedef T (*name)(int) and typedef T
+// name(int).
 func (b *bracesReader) typedef(from, to int) {
 	name := -1
 	for i := from + 1; i < to; i++ {
@@ -111,7 +112,7 @@ func (b *bracesReader) typedef(from, to int) {
 	}
 }
 
-// afterTypedef takes the name after the brace at i: typedef struct { ... } name.
+// afterTypedef handles the name after the brace at i: typedef struct { ... } name.
 func (b *bracesReader) afterTypedef(i int, was block) bool {
 	if !b.is(b.decorations(was.head), "typedef") || was.place == inFunc {
 		return false
@@ -139,8 +140,7 @@ func (b *bracesReader) afterTypedef(i int, was block) bool {
 	return true
 }
 
-// kAndR reports whether a semicolon at i ends a parameter of int f(a) int a; { rather than a
-// statement.
+// kAndR reports whether a semicolon at i ends a parameter of int f(a) int a; { and not a statement.
 func (b *bracesReader) kAndR(i int) bool {
 	if at := b.top().place; at != inFile || b.fam.name != "c" || i-b.head > 200 {
 		return false
@@ -166,7 +166,7 @@ func (b *bracesReader) kAndR(i int) bool {
 			if end == j+1 || end+1 >= i || b.kind(end+1) != tokIdent || b.fam.isControl(b.text(b.toks[name])) {
 				return false
 			}
-			// Nothing but declarations of names may follow up to the body.
+			// Only declarations of names may follow up to the body.
 			for k := i + 1; k < len(b.toks) && k < i+60; k++ {
 				if b.kind(k) == '{' {
 					return b.kind(k-1) == ';' || b.kind(k-1) == '{'

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The block of bytes of an index, all numbers little-endian or varints:
+// The binary format of an index; all numbers are little-endian or varints:
 //
 //	header     magic, version, number of documents, of names and of definitions, end of each section
 //	names      sorted without regard to case, in groups of nameGroup, each name with the length of its postings
@@ -40,15 +40,15 @@ const (
 
 var kindNames = []string{"", Func, Method, Class, Struct, Interface, Trait, Enum, Type, Const, Var, Module, Impl, Macro, Property, Decl, Heading}
 
-// kindNumber is a kind's place among kindNames, 0 for one that is not there.
+// kindNumber returns the index of a kind in kindNames, or 0 if it is not there.
 func kindNumber(kind string) byte { return byte(max(slices.Index(kindNames, kind), 0)) }
 
 const (
 	flagExported  = 1 << 5
-	flagContainer = 1 << 6 // the container is not the definition around it
+	flagContainer = 1 << 6 // the container is not the enclosing definition
 )
 
-// posting is where a name stands.
+// posting is one occurrence of a name.
 type posting struct{ doc, at uint32 }
 
 type nameEntry struct {
@@ -75,7 +75,7 @@ type encoder struct {
 	defs   int
 }
 
-// maxName is the length in bytes at which a name is cut. Longer ones are made by programs.
+// maxName is the length in bytes to which names are cut. Longer names are generated.
 const maxName = 400
 
 func cutName(name string) string {
@@ -95,7 +95,7 @@ func (e *encoder) entry(name string) *nameEntry {
 	return n
 }
 
-// fold is a name without regard to case.
+// fold returns a name in lower case.
 func fold(s string) string { return strings.ToLower(s) }
 
 func (e *encoder) gather(files []Result) {
@@ -127,7 +127,7 @@ func (e *encoder) gather(files []Result) {
 func u32(b []byte, v int) []byte                { return binary.LittleEndian.AppendUint32(b, uint32(v)) }
 func uv[T ~int | ~uint32](b []byte, v T) []byte { return binary.AppendUvarint(b, uint64(v)) }
 
-// writeNames writes names and their postings. A name shares its beginning with the one before it in
+// writeNames writes names and their postings. A name shares its prefix with the previous name in
 // its group.
 func (e *encoder) writeNames(sec *[numSections][]byte) {
 	names, groups, post := sec[secNames], sec[secGroups], sec[secPostings]
@@ -162,7 +162,7 @@ func appendDefs(b []byte, list []posting) []byte {
 	return b
 }
 
-// appendRefs writes for each document the number of lines and their distances.
+// appendRefs writes for each document the number of lines and the differences between them.
 func appendRefs(b []byte, list []posting) []byte {
 	doc := uint32(0)
 	for len(list) > 0 {
@@ -189,7 +189,7 @@ func (e *encoder) writeDocs(sec *[numSections][]byte, files []Result) {
 		docs = u32(u32(docs, len(defs)), first)
 		first += len(f.Defs)
 		start := 0
-		var parents []int // the last definition of each depth
+		var parents []int // last definition at each depth
 		for i, d := range f.Defs {
 			d.Depth = min(max(d.Depth, 0), len(parents))
 			parents = append(parents[:d.Depth], i)
@@ -221,7 +221,7 @@ func (e *encoder) writeDocs(sec *[numSections][]byte, files []Result) {
 	sec[secDefs], sec[secDocs] = defs, u32(u32(docs, len(defs)), first)
 }
 
-// appendSmall writes three numbers in one byte if they are as small as they mostly are.
+// appendSmall writes three numbers into one byte if they are as small as they usually are.
 func appendSmall(b []byte, line, doc, depth int) []byte {
 	if line < 4 && doc < 8 && depth < 7 {
 		return append(b, byte(line|doc<<2|depth<<5))
@@ -229,7 +229,7 @@ func appendSmall(b []byte, line, doc, depth int) []byte {
 	return uv(uv(uv(append(b, 7<<5), line), doc), depth)
 }
 
-// nameMark stands in a packed signature for the definition's name, which is kept elsewhere.
+// nameMark replaces the definition's name in a packed signature; the name is stored elsewhere.
 const nameMark = "\x01"
 
 func shortSignature(d Def) string {
@@ -237,7 +237,7 @@ func shortSignature(d Def) string {
 	return strings.Replace(s, cutName(d.Name), nameMark, 1)
 }
 
-// writeSignatures packs the signatures of whole documents, one a line.
+// writeSignatures packs the signatures of whole documents, one per line.
 func (e *encoder) writeSignatures(sec *[numSections][]byte, files []Result) {
 	var plain bytes.Buffer
 	first := 0
@@ -262,9 +262,9 @@ func pack(to, plain []byte) []byte {
 	var b bytes.Buffer
 	w, err := flate.NewWriter(&b, flate.DefaultCompression)
 	if err != nil {
-		panic(err) // the level is one of the package's
+		panic(err) // the level is one of the package's constants
 	}
-	_, _ = w.Write(plain) // a Buffer takes everything
+	_, _ = w.Write(plain) // a Buffer accepts every write
 	_ = w.Close()
 	return append(to, b.Bytes()...)
 }

@@ -2,8 +2,8 @@ package symbols
 
 import "strings"
 
-// Exported judges by how a definition begins, and by the one around it, whether other files may use
-// it. The language is the last part of a [Result]'s Parser.
+// Exported reports whether other files may use a definition, judged by its beginning and by the
+// enclosing definition. The language is the last part of a [Result]'s Parser.
 func Exported(language string, d Def, outer *Def) bool {
 	has := words80(d.Signature)
 	switch {
@@ -34,7 +34,7 @@ func Exported(language string, d Def, outer *Def) bool {
 	return !has("private") && !has("fileprivate") && !has("protected")
 }
 
-// words80 tells which words stand at the beginning of a signature.
+// words80 returns a function that reports whether a word is at the beginning of a signature.
 func words80(signature string) func(string) bool {
 	if len(signature) > 80 {
 		signature = signature[:80]

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// readLines reads shell and SQL, which do not nest.
+// readLines reads shell and SQL, whose definitions do not nest.
 func (r *reader) readLines() {
 	for i := range r.toks {
 		if !r.toks[i].first {
@@ -27,7 +27,7 @@ func (r *reader) shellFunction(i int) {
 	if r.kind(name) != tokIdent {
 		return
 	}
-	from, to := name, name+1 // names have dashes: a-b
+	from, to := name, name+1 // names may contain dashes: a-b
 	for (r.kind(to) == '-' || r.kind(to) == tokOp || r.kind(to) == ':' || r.kind(to) == '.') && r.kind(to+1) == tokIdent && r.toks[to-1].to == r.toks[to].from && r.toks[to].to == r.toks[to+1].from {
 		to += 2
 	}
@@ -47,8 +47,8 @@ func (r *reader) shellFunction(i int) {
 	r.defs = append(r.defs, d)
 }
 
-// closing is the line of the brace that closes the one at i, by the first one at the indentation of
-// its line.
+// closing returns the line of the brace that closes the one at i: the first closing brace with the
+// indentation of its line.
 func (r *reader) closing(i int) int {
 	first := i
 	for first > 0 && !r.toks[first].first {
@@ -70,7 +70,7 @@ var sqlKinds = map[string]string{
 	"table": Struct, "view": Struct, "index": Const, "function": Func, "procedure": Func, "trigger": Func, "type": Type, "schema": Module, "sequence": Const,
 }
 
-// sqlCreate takes CREATE ... TABLE name.
+// sqlCreate handles CREATE ... TABLE name.
 func (r *reader) sqlCreate(i int) {
 	if !strings.EqualFold(string(r.text(r.toks[i])), "create") {
 		return
@@ -105,11 +105,11 @@ func (r *reader) sqlCreate(i int) {
 	}
 }
 
-// markdownHeadings are the headings of a text outside of its blocks of code. A heading goes on to
-// the next of its level.
+// markdownHeadings returns the headings outside of code blocks. A heading extends to the next one
+// of its level.
 func markdownHeadings(src []byte) []Def {
 	var out []Def
-	var open []int // by nesting: indexes into out
+	var open []int // indexes into out, by nesting
 	var levels []int
 	fence := ""
 	n := 0
@@ -150,7 +150,7 @@ func markdownHeadings(src []byte) []Def {
 	return out
 }
 
-// fenceOf is the run of marks that opens or closes a block of code.
+// fenceOf returns the run of marks that opens or closes a code block.
 func fenceOf(line []byte) string {
 	if len(line) < 3 || line[0] != '`' && line[0] != '~' {
 		return ""

@@ -13,8 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestForms reads snippets with the forms of definition that a language has, and compares with what
-// a person found to be right: indentation is depth, then come lines, the line of the name and of
+// TestForms reads snippets with the forms of definition of each language, and compares the result
+// with a list made by hand: indentation is depth, then come the lines, the line of the name and of
 // the comment, kind, name, + for exported.
 func TestForms(t *testing.T) {
 	names, err := filepath.Glob("testdata/forms/*")
@@ -77,8 +77,8 @@ func show(r Result) string {
 	return strings.TrimSpace(b.String()) + "\n"
 }
 
-// What go/parser finds in Go's library the reader by tokens finds too: 95 of 100 top-level
-// definitions at the least.
+// TestTokensFindGo: the token reader finds at least 95 % of the top-level definitions in Go's
+// library that go/parser finds.
 func TestTokensFindGo(t *testing.T) {
 	paths, texts, _ := corpus(t, filepath.Join(runtimeRoot(), "src", "net"), ".go")
 	want, got := 0, 0

@@ -1,6 +1,6 @@
 package symbols
 
-// headOf judges a head that no word told anything of, at its brace.
+// headOf analyses a head that no keyword identified, at its brace.
 func (b *bracesReader) headOf(i int, in *block) {
 	at := b.top().place
 	switch b.fam.style {
@@ -17,7 +17,7 @@ func (b *bracesReader) headOf(i int, in *block) {
 	}
 }
 
-// cHead tells types, namespaces and functions of C and C++.
+// cHead recognises types, namespaces and functions of C and C++.
 func (b *bracesReader) cHead(i int, in *block) {
 	at := b.top().place
 	from := b.decorations(b.head)
@@ -52,7 +52,7 @@ func (b *bracesReader) cHead(i int, in *block) {
 	}
 }
 
-// cFunction is a function whose name stands at a token, with the class before it: A::B::c.
+// cFunction returns a function whose name is at a token, with the class before it: A::B::c.
 func (b *bracesReader) cFunction(kind string, name, end int) Def {
 	text := name
 	if b.testMacro(name, end) { // TEST(Suite, Case) {
@@ -116,8 +116,8 @@ func (b *bracesReader) initializer(name, i int) bool {
 	return b.kind(end) == ':' && end < i
 }
 
-// testMacro tells a macro that defines a function: nothing stands before it, and only names within
-// it.
+// testMacro reports whether a macro defines a function: nothing comes before it, and it contains
+// only names.
 func (b *bracesReader) testMacro(name, end int) bool {
 	if name != b.decorations(b.head) || b.kind(name+1) != '(' || b.kind(name-1) == '~' {
 		return false
@@ -139,8 +139,8 @@ func (b *bracesReader) hasWord(from, to int, word string) bool {
 	return false
 }
 
-// equals reports whether an = stands in a head outside of brackets, other than that of operator=
-// and of defaults.
+// equals reports whether a head contains an = outside of brackets, other than that of operator= and
+// of defaults.
 func (b *bracesReader) equals(from, to int) bool {
 	depth := 0
 	for i := from; i < to && i < from+maxHead; i++ {
@@ -187,7 +187,7 @@ func (b *bracesReader) tagged(from, to int) (name int, kind string, ok bool) {
 				name, i = -1, b.matching(i)
 				continue
 			}
-			return -1, "", false // a function that returns it
+			return -1, "", false // a function that returns that type
 		case ':', '<':
 			return name, kind, true
 		case '*', '&', '=':
@@ -199,8 +199,8 @@ func (b *bracesReader) tagged(from, to int) (name int, kind string, ok bool) {
 	return name, kind, true
 }
 
-// callable finds the name of a function in a head without a word for it: the last name with
-// brackets after it, before anything that follows a parameter list.
+// callable finds the name of a function in a head without a keyword: the last name followed by
+// brackets, before anything that follows a parameter list.
 func (b *bracesReader) callable(from, to int) (int, bool) {
 	name := -1
 	for i := from; i < to && i < from+maxHead; i++ {
@@ -236,7 +236,7 @@ func (b *bracesReader) callable(from, to int) (int, bool) {
 	return b.typed(from, name)
 }
 
-// named1 reports whether the token at i is a name with a parameter list after it.
+// named1 reports whether the token at i is a name followed by a parameter list.
 func (b *bracesReader) named1(i, to int) bool {
 	next := i + 1
 	if b.kind(next) == '<' && b.fam.style == styleJava {
@@ -248,7 +248,7 @@ func (b *bracesReader) named1(i, to int) bool {
 	return !b.fam.isControl(b.text(b.toks[i]))
 }
 
-// typed reports whether a type stands before a name, or it needs none: constructors, and macros in
+// typed reports whether a type precedes a name, or the name needs none: constructors, and macros in
 // C.
 func (b *bracesReader) typed(from, name int) (int, bool) {
 	if name < 0 {
@@ -277,7 +277,7 @@ func (b *bracesReader) typed(from, name int) (int, bool) {
 	return name, b.fam.style == styleC && b.column(name) == 0
 }
 
-// javaHead tells methods, constructors and C#'s properties.
+// javaHead recognises methods, constructors and C#'s properties.
 func (b *bracesReader) javaHead(i int, at place, in *block) {
 	if at != inClass && at != inFace && at != inEnum {
 		return
@@ -295,7 +295,7 @@ func (b *bracesReader) javaHead(i int, at place, in *block) {
 	}
 }
 
-// jsHead tells methods of classes and of object literals.
+// jsHead recognises methods of classes and of object literals.
 func (b *bracesReader) jsHead(i int, at place, in *block) {
 	if at != inClass && at != inValue {
 		return
@@ -311,8 +311,8 @@ func (b *bracesReader) jsHead(i int, at place, in *block) {
 	in.def = b.put(b.def(Method, name, b.head, i))
 }
 
-// member is the name of a method in a head that ends at a token: name(), async *name(), name = ()
-// =>, name: function ().
+// member returns the name of a method in a head that ends at a token: name(), async *name(), name =
+// () =>, name: function ().
 func (b *bracesReader) member(to int) (int, bool) {
 	i := b.decorations(b.head)
 	for ; i < to; i++ {

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzOf feeds every language any text, and checks what a reader of the result relies on.
+// FuzzOf feeds every language arbitrary text, and checks what callers rely on.
 func FuzzOf(f *testing.F) {
 	seeds, _ := filepath.Glob("testdata/forms/*")
 	for _, s := range seeds {

@@ -9,8 +9,9 @@ import (
 )
 
 // Fuzzy returns up to limit defined names that a person who typed s may mean, the best first: the
-// name itself, its beginning, the beginnings of its parts (gsn for getServerName), a piece of it,
-// its letters in order, and names that two slips of the keyboard make of it.
+// name itself, names with that prefix, names whose parts have such prefixes (gsn for
+// getServerName), names that contain it, names that contain its letters in order, and names within
+// two typing mistakes of it.
 func (x *Index) Fuzzy(s string, limit int) []Name {
 	if s == "" || len(s) > 200 {
 		return nil
@@ -43,16 +44,16 @@ type query struct {
 	text, fold string
 	bytes      []byte // of fold
 	buf        []byte
-	rows       [3][256]uint8 // of the edit distance
+	rows       [3][256]uint8 // for the edit distance
 }
 
-// score is how well a name fits, 0 for not at all.
+// score rates how well a name matches, 0 for not at all.
 func (q *query) score(name []byte) float64 {
 	if string(name) == q.text {
 		return 1
 	}
 	folded := q.lower(name)
-	if !subsequence(folded, q.fold) { // then it is no piece, beginning or run of parts either
+	if !subsequence(folded, q.fold) { // then it is no substring, prefix or sequence of parts either
 		return q.slips(folded)
 	}
 	share := float64(len(q.fold)) / float64(max(len(folded), 1))
@@ -75,7 +76,7 @@ func (q *query) score(name []byte) float64 {
 	return max(score, q.slips(folded))
 }
 
-// lower is a name without regard to case, in memory that the next call uses again.
+// lower returns a name in lower case, in memory that the next call reuses.
 func (q *query) lower(name []byte) []byte {
 	q.buf = q.buf[:0]
 	for _, c := range name {
@@ -90,8 +91,7 @@ func (q *query) lower(name []byte) []byte {
 	return q.buf
 }
 
-// slips is the score of a name that differs by one or two slips of the keyboard, in words long
-// enough for them.
+// slips returns the score of a name with one or two typing mistakes, if the words are long enough.
 func (q *query) slips(folded []byte) float64 {
 	if len(q.fold) < 3 {
 		return 0
@@ -102,7 +102,7 @@ func (q *query) slips(folded []byte) float64 {
 	return 0
 }
 
-// subsequence reports whether the letters of q stand in s in their order.
+// subsequence reports whether the letters of q occur in s in order.
 func subsequence(s []byte, q string) bool {
 	i := 0
 	for j := 0; i < len(q) && j < len(s); j++ {
@@ -113,7 +113,7 @@ func subsequence(s []byte, q string) bool {
 	return i == len(q)
 }
 
-// humps reports whether q is made of beginnings of the parts of a name, in order and from the first
+// humps reports whether q consists of prefixes of the parts of a name, in order and from the first
 // part on: gsn, getSN and servn for get_server_name or getServerName. The first part may be left
 // out.
 func humps(name, q string) bool {
@@ -139,7 +139,7 @@ func humpsFrom(parts []string, q string, budget int) bool {
 			continue
 		}
 		if s.part > 0 {
-			open = append(open, state{s.part + 1, s.at}) // leave a part out
+			open = append(open, state{s.part + 1, s.at}) // skip a part
 		}
 		p := parts[s.part]
 		for n := 0; n < len(p) && s.at+n < len(q) && p[n] == q[s.at+n]; n++ {
@@ -149,7 +149,7 @@ func humpsFrom(parts []string, q string, budget int) bool {
 	return false
 }
 
-// splitParts are the lower-cased words of a name: get_serverName2 has get, server, name2.
+// splitParts returns the lower-cased words of a name: get_serverName2 has get, server, name2.
 func splitParts(name string) []string {
 	var parts []string
 	start := 0
@@ -176,15 +176,15 @@ func splitParts(name string) []string {
 	return parts
 }
 
-// nextLower reports whether the letter after the first is a small one, as in the S of HTTPServer.
+// nextLower reports whether the letter after the first is in lower case, as in the S of HTTPServer.
 func nextLower(s string) bool {
 	_, n := utf8.DecodeRuneInString(s)
 	c, _ := utf8.DecodeRuneInString(s[n:])
 	return unicode.IsLower(c)
 }
 
-// distance is the number of letters to put in, leave out, change or swap with their neighbour, or 3
-// for more than two.
+// distance returns the number of letters to insert, delete, change or swap with their neighbour, or
+// 3 if it is more than two.
 func (q *query) distance(s []byte) int {
 	a, b := q.fold, s
 	if d := len(a) - len(b); d > 2 || d < -2 || len(a) > 250 || len(b) > 250 {

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// ofGo reads Go by its own parser. What a syntax error hides from it is looked for by tokens.
+// ofGo reads Go with go/parser. Definitions that a syntax error hides from it are found by tokens.
 func ofGo(src []byte) Result {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "", src, parser.SkipObjectResolution|parser.ParseComments)
@@ -37,7 +37,7 @@ func ofGo(src []byte) Result {
 	return r
 }
 
-// addMissing takes over those definitions that stand where r has none.
+// addMissing adds the definitions of from at positions where r has none.
 func (r *Result) addMissing(from Result) {
 	own := len(r.Defs)
 	for _, d := range from.Defs {
@@ -67,8 +67,8 @@ func (g *goFile) line(p token.Pos) int {
 	return g.file.PositionFor(p, false).Line
 }
 
-// text is the source between two positions on one line. Positions that the parser made up give
-// less.
+// text returns the source between two positions on one line. If the parser invented a position, it
+// returns less.
 func (g *goFile) text(from, to token.Pos) string {
 	a, b := g.offset(from), g.offset(to)
 	if a >= b {
@@ -177,7 +177,8 @@ func (g *goFile) typeSpec(d *ast.GenDecl, s *ast.TypeSpec) {
 	}
 }
 
-// blankGoComments is the text without its comments. It is only asked of signatures, which have few.
+// blankGoComments returns the text without its comments. It is only used for signatures, which have
+// few.
 func blankGoComments(src []byte) []byte {
 	var x lexer
 	x.reset(languages[".go"].syntax, src)

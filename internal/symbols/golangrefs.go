@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// refList gathers references, one for each name, kind and line.
+// refList collects references, one for each name, kind and line.
 type refList []Ref
 
-// add appends a reference unless one of the last few is the same.
+// add appends a reference unless it equals one of the last few.
 func (l *refList) add(name, kind string, line int) {
 	for i := len(*l) - 1; i >= max(0, len(*l)-16) && (*l)[i].Line == line; i-- {
 		if (*l)[i].Name == name && (*l)[i].Kind == kind {
@@ -84,7 +84,7 @@ func (g *goFile) typeCases(s *ast.TypeSwitchStmt) {
 	}
 }
 
-// typeUse takes the names of a type. What holds fields of its own is visited by the walk.
+// typeUse records the names in a type. Types with fields are left to the walk.
 func (g *goFile) typeUse(e ast.Expr) {
 	for range maxGoType {
 		switch t := e.(type) {
@@ -129,5 +129,5 @@ func (g *goFile) typeUse(e ast.Expr) {
 	}
 }
 
-// maxGoType bounds the nesting of a type that is looked at.
+// maxGoType limits the nesting of the types that are visited.
 const maxGoType = 64

@@ -2,7 +2,8 @@ package symbols
 
 import "bytes"
 
-// decorations is the first token of a statement that is no annotation, attribute or template head.
+// decorations returns the first token of a statement that is not part of an annotation, attribute
+// or template head.
 func (b *bracesReader) decorations(i int) int {
 	for i < len(b.toks) {
 		next := i
@@ -36,7 +37,7 @@ func (b *bracesReader) decorations(i int) int {
 	return i
 }
 
-// matching is the token that closes the bracket at i, or the last one looked at.
+// matching returns the token that closes the bracket at i, or the last one examined.
 func (b *bracesReader) matching(i int) int {
 	depth := 0
 	end := min(len(b.toks), i+maxHead)
@@ -53,7 +54,7 @@ func (b *bracesReader) matching(i int) int {
 	return i - 1
 }
 
-// angles is the token after the > that closes the < at i.
+// angles returns the token after the > that closes the < at i.
 func (b *bracesReader) angles(i int) int {
 	depth := 0
 	for j := i; j < len(b.toks) && j < i+400; j++ {
@@ -73,7 +74,7 @@ func (b *bracesReader) angles(i int) int {
 	return i + 1
 }
 
-// begin looks at a statement that begins at i for a word that makes a definition of it.
+// begin looks in a statement that begins at i for a keyword that makes it a definition.
 func (b *bracesReader) begin(i int) {
 	place := b.top().place
 	if place == inValue || b.fam.words == nil {
@@ -116,7 +117,7 @@ func (b *bracesReader) begin(i int) {
 	}
 }
 
-// alsoModifier tells words that stand before the word that counts: enum class, const fn, static
+// alsoModifier reports whether a word precedes the defining keyword: enum class, const fn, static
 // func, class func.
 func (b *bracesReader) alsoModifier(j int) bool {
 	next := ""
@@ -138,7 +139,7 @@ func (b *bracesReader) alsoModifier(j int) bool {
 	return false
 }
 
-// word takes the definition that begins with the word at j, in a statement that begins at i.
+// word handles the definition that begins with the word at j, in a statement that begins at i.
 func (b *bracesReader) word(w word, i, j int, place place) {
 	if place == inFunc && !w.inner {
 		return
@@ -146,7 +147,7 @@ func (b *bracesReader) word(w word, i, j int, place place) {
 	name, kind, container := j+1, w.kind, ""
 	switch w.name {
 	case nameTagged, nameTypedef:
-		return // decided where the statement ends
+		return // decided at the end of the statement
 	case nameMacro:
 		if b.kind(name) != '!' {
 			return
@@ -166,7 +167,7 @@ func (b *bracesReader) word(w word, i, j int, place place) {
 			name += 2
 		}
 		if b.kind(name) == '{' && b.fam.name == "kotlin" {
-			name = j // companion object
+			name = j // an unnamed companion object
 		}
 		if b.kind(name) == tokString && b.fam.style == styleJS {
 			break
@@ -191,7 +192,7 @@ func (b *bracesReader) word(w word, i, j int, place place) {
 	b.named(i, j, name, kind, container)
 }
 
-// named takes the definition if its name stands where it should.
+// named adds the definition if its name is at the expected position.
 func (b *bracesReader) named(i, j, name int, kind, container string) {
 	fam := b.fam
 	switch k := b.kind(name); {
@@ -204,8 +205,8 @@ func (b *bracesReader) named(i, j, name int, kind, container string) {
 	case k != tokIdent:
 		return
 	case fam.style == styleJS || fam.style == styleJava:
-		// "type", "module" and "record" are names too: they are followed by no name then. So are
-		// fields called class.
+		// "type", "module" and "record" can be names too; then no name follows them. The same holds
+		// for fields called class.
 		if next := b.kind(name + 1); (kind == Type && next != '=' && next != '<') || (kind == Module && next != '{' && next != '.') || b.is(j, "record") && next != '(' && next != '<' && next != '{' {
 			if !(b.fam.name == "csharp" && kind == Module && next == ';' || b.is(name, "struct") || b.is(name, "class")) {
 				return
@@ -243,7 +244,7 @@ func (b *bracesReader) named(i, j, name int, kind, container string) {
 	}
 }
 
-// closes is the token that closes the bracket at i however far away.
+// closes returns the token that closes the bracket at i, however far away.
 func (b *bracesReader) closes(i int) int {
 	depth := 0
 	for ; i < len(b.toks); i++ {
@@ -260,7 +261,7 @@ func (b *bracesReader) closes(i int) int {
 	return i
 }
 
-// headEnd is the token after the head of a definition: its body's brace, or the end of the
+// headEnd returns the token after the head of a definition: its body's brace, or the end of the
 // statement.
 func (b *bracesReader) headEnd(i, name int) int {
 	depth := 0
@@ -293,7 +294,8 @@ func (b *bracesReader) headEnd(i, name int) int {
 	return min(i+400, len(b.toks))
 }
 
-// isTypeText tells a brace that begins a type from one that begins a body: f(): { a: number } {.
+// isTypeText distinguishes a brace that begins a type from one that begins a body: f(): { a: number
+// } {.
 func (b *bracesReader) isTypeText(i int) bool {
 	if b.fam.style != styleJS || i == 0 {
 		return false

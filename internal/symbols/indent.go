@@ -11,14 +11,14 @@ type openDef struct {
 	indent int
 }
 
-// nest is the stack of definitions around the line that is read.
+// nest is the stack of definitions around the current line.
 type nest struct {
 	r    *reader
 	open []openDef
 }
 
-// leave closes what a line with that indentation is no part of; last is the last line of what came
-// before.
+// leave closes the definitions that a line with that indentation is not part of. Their last line is
+// last.
 func (n *nest) leave(indent, last int) {
 	for len(n.open) > 0 && n.open[len(n.open)-1].indent >= indent {
 		d := &n.r.defs[n.open[len(n.open)-1].def]
@@ -27,7 +27,7 @@ func (n *nest) leave(indent, last int) {
 	}
 }
 
-// add appends a definition within what is open.
+// add appends a definition inside the open ones.
 func (n *nest) add(d Def, indent int, opens bool) {
 	d.Depth = len(n.open)
 	if d.Depth > 0 {
@@ -56,10 +56,10 @@ func (n *nest) inFunc() bool {
 	return k == Func || k == Method
 }
 
-// readIndented reads Python: a definition goes on while lines are indented deeper.
+// readIndented reads Python: a definition continues while lines are indented deeper.
 func (r *reader) readIndented() {
 	n := nest{r: r}
-	start, depth, last := -1, 0, 0 // decorators' first line; brackets; last line with code
+	start, depth, last := -1, 0, 0 // first line of decorators; bracket depth; last line with code
 	for i := range r.toks {
 		t := r.toks[i]
 		if t.first && depth > 0 && (r.is(i, "def") || r.is(i, "class")) && r.kind(i+1) == tokIdent && r.column(i) == 0 {
@@ -85,14 +85,14 @@ func (r *reader) readIndented() {
 	n.leave(0, r.lastLine())
 }
 
-// continued reports whether the line before ended with a backslash.
+// continued reports whether the previous line ended with a backslash.
 func (r *reader) continued(i int) bool {
 	at := bytes.LastIndexByte(r.src[:r.toks[i].from], '\n')
 	return at > 0 && bytes.HasSuffix(bytes.TrimRight(r.src[max(0, at-2):at], "\r"), []byte("\\"))
 }
 
-// pythonLine looks at one logical line and returns where the decorators before the next begin, or
-// -1.
+// pythonLine analyses one logical line. It returns the start of the decorators before the next
+// line, or -1.
 func (r *reader) pythonLine(n *nest, i, indent, start int) int {
 	if r.kind(i) == '@' {
 		if start < 0 {
@@ -125,7 +125,7 @@ func (r *reader) pythonLine(n *nest, i, indent, start int) int {
 	return -1
 }
 
-// pythonValue takes NAME = value, NAME: type = value and type NAME = value.
+// pythonValue handles NAME = value, NAME: type = value and type NAME = value.
 func (r *reader) pythonValue(n *nest, i, indent int) {
 	at, kind := i, Var
 	if r.is(i, "type") && r.kind(i+1) == tokIdent {
@@ -149,7 +149,7 @@ func (r *reader) pythonValue(n *nest, i, indent int) {
 	n.add(r.def(kind, i, at, end), indent, true)
 }
 
-// pythonHead is the token after the colon that ends a head whose name stands at i.
+// pythonHead returns the token after the colon that ends a head whose name is at i.
 func (r *reader) pythonHead(i int) int {
 	depth := 0
 	for j := i + 1; j < len(r.toks) && j < i+maxHead && !(r.toks[j].first && (r.is(j, "def") || r.is(j, "class"))); j++ {
@@ -170,10 +170,10 @@ func (r *reader) pythonHead(i int) int {
 	return min(i+1, len(r.toks))
 }
 
-// maxHead bounds the tokens of what is looked through for a name or an end.
+// maxHead limits the number of tokens searched for a name or an end.
 const maxHead = 4000
 
-// def makes a definition whose name is a token and whose head goes from one token up to another.
+// def builds a definition from the token of its name and the first token and end of its head.
 func (r *reader) def(kind string, name, from, to int) Def {
 	r.toks[name].def = true
 	text := r.text(r.toks[name])
@@ -188,7 +188,7 @@ func (r *reader) def(kind string, name, from, to int) Def {
 	}
 }
 
-// readEnded reads languages whose definitions go to an "end" at the same indentation.
+// readEnded reads languages whose definitions extend to an "end" at the same indentation.
 func (r *reader) readEnded() {
 	n := nest{r: r}
 	for i := range r.toks {
@@ -228,7 +228,7 @@ func (r *reader) isWord(i int) bool {
 	return ok
 }
 
-// endedHead takes the definition whose word stands at j and whose line begins at i.
+// endedHead handles the definition whose keyword is at j and whose line begins at i.
 func (r *reader) endedHead(n *nest, i, j, indent int) {
 	w := r.fam.words[string(r.text(r.toks[j]))]
 	name := j + 1
@@ -254,7 +254,8 @@ func (r *reader) endedHead(n *nest, i, j, indent int) {
 	n.add(d, indent, opens)
 }
 
-// closedHere tells definitions of one line: def a = 1, def b; end, def c, do: 1.
+// closedHere reports whether a definition ends on its first line: def a = 1, def b; end, def c, do:
+// 1.
 func (r *reader) closedHere(name, end int) bool {
 	depth := 0
 	for j := name + 1; j < end; j++ {

@@ -13,23 +13,23 @@ import (
 	"sync"
 )
 
-// An Index answers questions about the symbols of many documents from the bytes of [Encode], which
-// it keeps and never changes: they may be a mapped file. It may be used by several goroutines at
-// once. Bytes that were damaged give wrong or empty answers, never a panic.
+// An Index answers queries about the symbols of many documents from the bytes of [Encode]. It keeps
+// these bytes, which may be a mapped file, and never changes them. It may be used by several
+// goroutines at once. Damaged bytes cause wrong or empty answers, never a panic.
 type Index struct {
 	sec         [numSections][]byte
 	docs, names int
 	defs        int
 
 	mu     sync.Mutex
-	opened int // number of the pack that is unpacked
+	opened int // number of the unpacked pack
 	lines  []string
 }
 
-// ErrIndex says that bytes are no index of this version.
+// ErrIndex means that the bytes are not an index of this version.
 var ErrIndex = errors.New("not an index of this version")
 
-// Open reads the header of what [Encode] wrote.
+// Open reads the header of an index written by [Encode].
 func Open(data []byte) (*Index, error) {
 	if len(data) < headerSize || string(data[:4]) != indexMagic || binary.LittleEndian.Uint32(data[4:]) != indexVersion {
 		return nil, fmt.Errorf("symbols: open index: %w", ErrIndex)
@@ -52,13 +52,13 @@ func Open(data []byte) (*Index, error) {
 	return x, nil
 }
 
-// Docs is the number of documents.
+// Docs returns the number of documents.
 func (x *Index) Docs() int { return x.docs }
 
-// Len is the number of definitions in all documents.
+// Len returns the number of definitions in all documents.
 func (x *Index) Len() int { return x.defs }
 
-// A Site is a definition by its document and its place in [Index.Defs] of that document.
+// A Site identifies a definition by its document and its position in [Index.Defs] of that document.
 type Site struct{ Doc, Def int }
 
 // A Use is a line that refers to a name.
@@ -67,8 +67,8 @@ type Use struct {
 	Kind      string
 }
 
-// A Name is a name that is defined or referred to, with how often it is defined. Score tells, in
-// the answers of [Index.Fuzzy], how well it fits, up to 1.
+// A Name is a name that is defined or referred to, with its number of definitions. In the results
+// of [Index.Fuzzy], Score rates how well it matches, up to 1.
 type Name struct {
 	Name  string
 	Defs  int
@@ -77,8 +77,7 @@ type Name struct {
 	begin, mid, end int // of its postings
 }
 
-// reading is a cursor over bytes that are not trusted: beyond their end it reads zeros, and ok is
-// false.
+// reading is a cursor over untrusted bytes: beyond their end it reads zeros, and ok is false.
 type reading struct {
 	b   []byte
 	bad bool
@@ -135,8 +134,8 @@ func u32At(b []byte, i int) int {
 
 func from(b []byte, i int) []byte { return b[min(max(i, 0), len(b)):] }
 
-// group calls f for the names of a group until it returns false. The bytes of a name are those of
-// one buffer.
+// group calls f for the names of a group until it returns false. The byte slice of a name is reused
+// for the next one.
 func (x *Index) group(g int, f func(i int, name []byte, n Name) bool) bool {
 	r := reading{b: from(x.sec[secNames], u32At(x.sec[secGroups], 2*g))}
 	post := u32At(x.sec[secGroups], 2*g+1)
@@ -162,7 +161,7 @@ func (x *Index) group(g int, f func(i int, name []byte, n Name) bool) bool {
 
 func (x *Index) groups() int { return (x.names + nameGroup - 1) / nameGroup }
 
-// groupOf is the last group whose first name is not after a folded one.
+// groupOf returns the last group whose first name is not after a folded one.
 func (x *Index) groupOf(folded string) int {
 	g := sort.Search(x.groups(), func(g int) bool {
 		after := false
@@ -175,8 +174,8 @@ func (x *Index) groupOf(folded string) int {
 	return max(g-1, 0)
 }
 
-// Folded returns the names that are this one without regard to case, those of them that are defined
-// nowhere too.
+// Folded returns the names that equal name without regard to case, including those that are defined
+// nowhere.
 func (x *Index) Folded(name string) []Name {
 	want := fold(name)
 	var out []Name
@@ -204,7 +203,7 @@ func (x *Index) find(name string) (Name, bool) {
 	return Name{}, false
 }
 
-// Lookup returns where exactly this name is defined, by document.
+// Lookup returns the definitions of exactly this name, by document.
 func (x *Index) Lookup(name string) []Site {
 	n, ok := x.find(name)
 	if !ok {
@@ -222,7 +221,7 @@ func (x *Index) LookupFold(name string) []Site {
 	return out
 }
 
-// Sites are the definitions of a name that the index returned.
+// Sites returns the definitions of a name that the index returned.
 func (x *Index) Sites(n Name) []Site {
 	if n.begin > n.mid || n.mid > len(x.sec[secPostings]) {
 		return nil
@@ -241,8 +240,8 @@ func (x *Index) Sites(n Name) []Site {
 	return out
 }
 
-// Refs returns the lines that refer to a name, by document and line. Who is meant by it the index
-// does not know.
+// Refs returns the lines that refer to a name, by document and line. The index does not know which
+// definition a reference means.
 func (x *Index) Refs(name string) []Use {
 	n, ok := x.find(name)
 	if !ok {
@@ -251,11 +250,11 @@ func (x *Index) Refs(name string) []Use {
 	return x.Uses(n)
 }
 
-// Names is how many names there are, defined or referred to.
+// Names returns the number of names, defined or referred to.
 func (x *Index) Names() int { return x.names }
 
-// EachName calls fn for every name, without regard to case in order, until it returns false. The
-// bytes are fn's until it returns, and n has no Name.
+// EachName calls fn for every name, sorted without regard to case, until fn returns false. The
+// bytes are valid until fn returns, and n has no Name.
 func (x *Index) EachName(fn func(name []byte, n Name) bool) {
 	for g := range x.groups() {
 		on := true
@@ -268,7 +267,7 @@ func (x *Index) EachName(fn func(name []byte, n Name) bool) {
 	}
 }
 
-// Uses are the lines that refer to a name that the index returned, by document and line.
+// Uses returns the lines that refer to a name that the index returned, by document and line.
 func (x *Index) Uses(n Name) []Use {
 	if n.mid > n.end || n.end > len(x.sec[secPostings]) {
 		return nil
@@ -315,7 +314,7 @@ func (x *Index) Def(s Site) (Def, bool) {
 	return defs[s.Def], true
 }
 
-// bare are the definitions of a document without signatures.
+// bare returns the definitions of a document without signatures.
 func (x *Index) bare(doc int) []Def {
 	if doc < 0 || doc >= x.docs {
 		return nil
@@ -376,8 +375,8 @@ func (x *Index) nameOf(id int) string {
 	return out
 }
 
-// signatures are those of a document. The pack that was read last is kept, since one asks for
-// neighbours.
+// signatures returns the signatures of a document. The last pack read is kept, since callers tend
+// to ask for neighbouring documents.
 func (x *Index) signatures(doc int) []string {
 	packs := x.sec[secPacks]
 	n := len(packs) / 8
@@ -397,18 +396,18 @@ func (x *Index) signatures(doc int) []string {
 	return x.lines[first:]
 }
 
-// maxPack bounds what a pack may unpack to in bytes. Signatures beyond it are lost: no real
-// document has so many.
+// maxPack limits the unpacked size of a pack in bytes. Signatures beyond it are lost: no real
+// document has that many.
 const maxPack = 4 << 20
 
 func unpack(data []byte) []string {
 	r := flate.NewReader(bytes.NewReader(data))
-	text, _ := io.ReadAll(io.LimitReader(r, maxPack)) // what is damaged gives less
+	text, _ := io.ReadAll(io.LimitReader(r, maxPack)) // damaged data yields less text
 	return strings.Split(string(text), "\n")
 }
 
-// Prefix returns up to limit defined names that begin so without regard to case: the shortest, then
-// by the alphabet.
+// Prefix returns up to limit defined names that begin with s without regard to case: the shortest
+// first, then alphabetically.
 func (x *Index) Prefix(s string, limit int) []Name {
 	want := fold(s)
 	var out []Name

@@ -29,8 +29,8 @@ func library(tb testing.TB) (results []Result, bytes int) {
 	return results, bytes
 }
 
-// What was written is read: every definition, name and reference, against plain searches of the
-// input.
+// TestIndex checks that everything written is read back: every definition, name and reference,
+// compared with plain searches of the input.
 func TestIndex(t *testing.T) {
 	tier.Normal(t)
 	files, size := library(t)
@@ -167,7 +167,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// FuzzIndex opens damaged indexes and asks them everything.
+// FuzzIndex opens damaged indexes and calls every method.
 func FuzzIndex(f *testing.F) {
 	var files []Result
 	paths, texts, _ := corpus(f, "testdata/forms", ".py .rs")

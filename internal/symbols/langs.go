@@ -2,7 +2,7 @@ package symbols
 
 import "strings"
 
-// A syntax says how a text is cut into tokens.
+// A syntax describes how a text is cut into tokens.
 type syntax struct {
 	lineComment  []string
 	blockComment [][2]string
@@ -11,7 +11,7 @@ type syntax struct {
 	template     bool // `${}`
 	rawTick      bool // ` to `
 	tickIdent    bool // `name`
-	longStrings  bool // strings go over lines
+	longStrings  bool // strings may span lines
 	regex        bool // /x/
 	preproc      bool // #define
 	heredoc      bool // <<END
@@ -23,7 +23,7 @@ type syntax struct {
 	shell        bool
 }
 
-// A shape is how the nesting of a language is written.
+// A shape is the way a language writes nesting.
 type shape int
 
 const (
@@ -34,18 +34,18 @@ const (
 	headings       // Markdown
 )
 
-// A family is a language as far as the reading by tokens knows it.
+// A family describes a language for the token reader.
 type family struct {
 	name     string
 	syntax   *syntax
 	shape    shape
-	newlines bool            // a statement may end with its line
-	words    map[string]word // what a statement may begin with
+	newlines bool            // a statement may end at the end of its line
+	words    map[string]word // words that may begin a statement
 	style    style
-	scripts  bool // code stands within <script> tags
+	scripts  bool // code is inside <script> tags
 }
 
-// A style tells the functions that have no word before them.
+// A style selects how functions without a keyword are recognised.
 type style int
 
 const (
@@ -56,26 +56,26 @@ const (
 	styleRust
 )
 
-// A word is what a word means at the beginning of a statement.
+// A word describes a keyword at the beginning of a statement.
 type word struct {
 	kind  string // of the definition; "" for a modifier
 	name  naming
-	inner bool // may stand within a function
+	inner bool // allowed inside a function
 }
 
-// A naming is where the name of a definition stands after its word.
+// A naming is the position of a definition's name after its keyword.
 type naming int
 
 const (
 	nameNext     naming = iota // the next identifier
 	nameTagged                 // C's struct x, which is a definition only if a brace follows
 	nameImpl                   // Rust's impl X for Y
-	nameReceiver               // after a receiver in parentheses, or the last of a path: func (r T) x, fun A.b
+	nameReceiver               // after a receiver in parentheses, or the last element of a path: func (r T) x, fun A.b
 	nameMacro                  // macro_rules! x
 	nameValue                  // a value that may be a function: const x = () =>
-	nameSelf                   // the word itself: init, constructor
+	nameSelf                   // the keyword itself: init, constructor
 	nameTypedef                // C's typedef
-	namePath                   // the last of a.b.c or A::B, which may be missing
+	namePath                   // the last element of a.b.c or A::B, which may be missing
 )
 
 func words(groups ...any) map[string]word {
@@ -92,17 +92,17 @@ var modifier = word{}
 
 var (
 	slashes = [][2]string{{"/*", "*/"}}
-	// control are words after which a parenthesis is no call, and which name no function.
+	// control are words that name no function; a parenthesis after them does not make a call.
 	control = words("if for while switch catch return else new sizeof throw await case typeof function super foreach elif "+
 		"synchronized func fn def fun class struct interface enum static_assert alignof decltype defined _Static_assert "+
 		"__attribute__ __declspec alignas noexcept throws extends implements instanceof void int char long short unsigned "+
 		"float double bool constexpr explicit operator union asm __asm__ volatile", modifier)
-	// spoken are more of them, in languages that write them as words. Elsewhere they are good
-	// names.
+	// spoken are further such words, in languages that use words as operators. In other languages
+	// they are valid names.
 	spoken = words("and or not in is as when unless elsif until then yield lambda del assert raise except finally with do end", modifier)
 )
 
-// isControl reports whether a word is no name of a function in this family's languages.
+// isControl reports whether a word cannot name a function in this family's languages.
 func (f *family) isControl(name []byte) bool {
 	if _, ok := control[string(name)]; ok {
 		return true

@@ -21,16 +21,16 @@ type lexToken struct {
 	line     uint32
 	kind     tokenKind
 	def      bool // the name of a definition
-	first    bool // nothing but white space stands before it in its line
+	first    bool // only white space precedes it in its line
 }
 
 type comment struct {
 	from, to  uint32
 	line, end uint32
-	alone     bool // nothing stands before it in its line
+	alone     bool // nothing precedes it in its line
 }
 
-// A lexer cuts a text into tokens. It keeps its memory between texts.
+// A lexer cuts a text into tokens. It reuses its memory for the next text.
 type lexer struct {
 	syn      *syntax
 	src      []byte
@@ -41,8 +41,8 @@ type lexer struct {
 	comments []comment
 	ifs      []condition
 	depth    int // of braces, for conditions
-	until    int // end of the part that is read
-	open     int // strings over lines that were never closed
+	until    int // end of the part to read
+	open     int // number of multi-line strings that were never closed
 }
 
 func (x *lexer) reset(syn *syntax, src []byte) {
@@ -143,7 +143,7 @@ func (x *lexer) other(c byte) {
 	case c == '#' && s.preproc && x.fresh:
 		x.directive()
 	case c == '<' && s.heredoc && x.heredoc():
-	case c == '\\' && x.pos+1 < x.until: // an escape outside of strings, or a line that goes on
+	case c == '\\' && x.pos+1 < x.until: // an escape outside of strings, or a continued line
 		if x.pos++; x.src[x.pos] == '\n' {
 			x.pos++
 			x.line++

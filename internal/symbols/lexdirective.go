@@ -2,14 +2,14 @@ package symbols
 
 import "bytes"
 
-// A condition is an #if that is open.
+// A condition is an open #if.
 type condition struct {
-	depth int  // of braces where it began
-	taken bool // a branch of it was read
+	depth int  // depth of braces at its start
+	taken bool // one of its branches was read
 }
 
-// directive reads a line of the preprocessor. Of branches that would unbalance braces only the
-// first is read.
+// directive reads a preprocessor line. If the branches of a condition would unbalance braces, only
+// the first is read.
 func (x *lexer) directive() {
 	from, end := x.pos, x.directiveEnd()
 	i := from + 1
@@ -55,8 +55,8 @@ func (x *lexer) directive() {
 	}
 }
 
-// directiveEnd is where the line ends, with lines that go on after a backslash and without a
-// comment at its end.
+// directiveEnd returns the end of the line, including continuation lines after a backslash and
+// excluding a trailing comment.
 func (x *lexer) directiveEnd() int {
 	i := x.pos
 	for i < x.until {
@@ -73,7 +73,7 @@ func (x *lexer) directiveEnd() int {
 	return x.until
 }
 
-// define makes a token of the name of a macro that has a value.
+// define makes a token of the name of a macro with a value.
 func (x *lexer) define(i, end int) {
 	for i < end && classes[x.src[i]] == classSpace {
 		i++
@@ -89,7 +89,7 @@ func (x *lexer) define(i, end int) {
 	}
 }
 
-// skipBranch goes to the line of the directive that ends this branch.
+// skipBranch moves to the line of the directive that ends this branch.
 func (x *lexer) skipBranch() {
 	depth := 0
 	for x.pos < x.until {

@@ -2,8 +2,8 @@ package symbols
 
 import "bytes"
 
-// quote reads a string or character. A quote that is not closed where it must be is a mark of its
-// own, as in text between tags.
+// quote reads a string or character. A quote that is not closed where it must be becomes a separate
+// token, as in text between tags.
 func (x *lexer) quote(c byte) {
 	s := x.syn
 	switch {
@@ -26,7 +26,7 @@ func (x *lexer) quote(c byte) {
 	}
 }
 
-// short reads a string that ends in its line, unless the language lets strings go on.
+// short reads a string that ends on its line, unless the language allows multi-line strings.
 func (x *lexer) short(c byte) {
 	from, line := x.pos, x.line
 	long := x.syn.longStrings && x.open < maxOpen
@@ -51,14 +51,14 @@ func (x *lexer) short(c byte) {
 	x.punct(c)
 }
 
-// maxOpen is how many strings that go over lines and are never closed are looked for to the end of
-// the text. More are in no real file, and each look costs the length of the text.
+// maxOpen limits the number of unclosed multi-line strings that are searched to the end of the
+// text. Real files have fewer, and each search costs the length of the text.
 const maxOpen = 8
 
-// maxRegex bounds the length of a regular expression in bytes.
+// maxRegex limits the length of a regular expression in bytes.
 const maxRegex = 500
 
-// finishString takes src[from:to] as one token; line is where it ends.
+// finishString adds src[from:to] as one token; line is where it ends.
 func (x *lexer) finishString(from, to int, line uint32) {
 	x.emit(tokString, from, min(to, x.until))
 	x.line = line
@@ -106,14 +106,14 @@ func (x *lexer) tickIdent() {
 	x.pos = to
 }
 
-// template reads a template literal with what is nested in it as one string.
+// template reads a template literal, including nested ones, as one string.
 func (x *lexer) template() {
 	if x.open >= maxOpen {
 		x.punct('`')
 		return
 	}
 	from, line := x.pos, x.line
-	var nest []int // for each ${ that is open: braces within
+	var nest []int // for each open ${: the open braces inside
 	in := true     // in text, not in code
 	i := x.pos + 1
 	for ; i < x.until; i++ {
@@ -127,7 +127,7 @@ func (x *lexer) template() {
 		case c == '`' && in && len(nest) == 0:
 			x.finishString(from, i+1, line)
 			return
-		case c == '`' && in: // closes one that is nested
+		case c == '`' && in: // closes a nested one
 			nest[len(nest)-1], in = nest[len(nest)-1]-tickOpen, false
 		case c == '`': // opens one within code
 			nest[len(nest)-1], in = nest[len(nest)-1]+tickOpen, true
@@ -148,10 +148,10 @@ func (x *lexer) template() {
 	x.punct('`')
 }
 
-// tickOpen marks, in a count of braces, that a template is open within the code of another.
+// tickOpen marks in a brace count that a template is open inside the code of another.
 const tickOpen = 1 << 20
 
-// skipShort is the index of the quote that closes the one at i in its line, or i.
+// skipShort returns the index of the quote that closes the one at i on its line, or i.
 func (x *lexer) skipShort(i int, c byte) int {
 	for j := i + 1; j < x.until && x.src[j] != '\n'; j++ {
 		switch x.src[j] {
@@ -164,7 +164,7 @@ func (x *lexer) skipShort(i int, c byte) int {
 	return i
 }
 
-// rustQuote tells a character from a lifetime.
+// rustQuote distinguishes a character from a lifetime.
 func (x *lexer) rustQuote() {
 	rest := x.src[x.pos+1 : x.until]
 	end := -1
@@ -182,7 +182,7 @@ func (x *lexer) rustQuote() {
 	x.emit(tokString, x.pos, x.pos+end+2)
 }
 
-// rustRaw reads r#"..."# and its like, whose # stands at i.
+// rustRaw reads r#"..."# and similar strings; the first # is at i.
 func (x *lexer) rustRaw(i int) bool {
 	word := string(x.src[x.pos:i])
 	if word != "r" && word != "br" && word != "cr" {
@@ -200,7 +200,7 @@ func (x *lexer) rustRaw(i int) bool {
 	return true
 }
 
-// untilMark takes everything to the mark as a string.
+// untilMark reads everything up to the mark as a string.
 func (x *lexer) untilMark(from, start int, mark []byte) {
 	to := x.until
 	if j := bytes.Index(x.src[start:x.until], mark); j >= 0 {
@@ -209,8 +209,8 @@ func (x *lexer) untilMark(from, start int, mark []byte) {
 	x.finishString(from, to, x.line+uint32(bytes.Count(x.src[from:to], []byte("\n"))))
 }
 
-// rawString reads what prefixed found: R"x(...)x" of C++, @"..." and $@"..." of C#, r"..." of Rust
-// and Dart.
+// rawString reads a string that prefixed found: R"x(...)x" of C++, @"..." and $@"..." of C#, r"..."
+// of Rust and Dart.
 func (x *lexer) rawString(from int) {
 	start := x.pos + 1
 	if x.syn.cpp {
@@ -225,7 +225,7 @@ func (x *lexer) rawString(from int) {
 	x.untilMark(from, start, []byte{x.src[x.pos]})
 }
 
-// prefixed reports whether a word right before a quote makes a string without escapes of it.
+// prefixed reports whether a word right before a quote makes it a string without escapes.
 func (s *syntax) prefixed(word, rest []byte) bool {
 	switch {
 	case s.cpp:
@@ -236,7 +236,7 @@ func (s *syntax) prefixed(word, rest []byte) bool {
 	return false
 }
 
-// regexStarts tells a regular expression from a division by what stands before.
+// regexStarts distinguishes a regular expression from a division by the token before it.
 func (x *lexer) regexStarts() bool {
 	if x.pos+1 >= x.until || x.src[x.pos+1] == ' ' && x.syn.ruby {
 		return false
@@ -279,7 +279,8 @@ func (x *lexer) regex() {
 	x.punct('/')
 }
 
-// heredoc reads <<MARK to the line that is the mark alone. It reports false where none begins.
+// heredoc reads <<MARK up to the line that consists of the mark. It reports false if none begins
+// here.
 func (x *lexer) heredoc() bool {
 	i := x.pos
 	if !x.at("<<") || x.open >= maxOpen {

@@ -2,8 +2,8 @@ package symbols
 
 import "bytes"
 
-// implemented is the token that names the type of Rust's impl at j: the last of its path, after for
-// if there is one.
+// implemented returns the token that names the type of Rust's impl at j: the last element of its
+// path, after "for" if there is one.
 func (b *bracesReader) implemented(j int) int {
 	i := j + 1
 	if b.kind(i) == '<' {
@@ -45,8 +45,8 @@ func (b *bracesReader) implemented(j int) int {
 	return name
 }
 
-// implementedFor is the name unless a for follows, after the bounds of a trait's parameter, that
-// says another.
+// implementedFor returns name, unless a "for" after the bounds of a trait's parameter names another
+// type.
 func (b *bracesReader) implementedFor(i, name int) int {
 	for end := i + 100; i < len(b.toks) && i < end && b.kind(i) != '{'; i++ {
 		if b.is(i, "for") {
@@ -65,7 +65,8 @@ func (b *bracesReader) firstIdent(i int) int {
 	return -1
 }
 
-// receiver is the name after what stands before it: func (r *T) name, fun <T> List<T>.name.
+// receiver returns the name after the text that precedes it: func (r *T) name, fun <T>
+// List<T>.name.
 func (b *bracesReader) receiver(i int) (name int, container string) {
 	if b.fam.name == "go" && b.kind(i) == '(' {
 		end := b.matching(i)
@@ -98,10 +99,10 @@ func (b *bracesReader) receiver(i int) (name int, container string) {
 	return i, ""
 }
 
-// valueKind tells const f = () => {} from const x = 1, by what follows the name.
+// valueKind distinguishes const f = () => {} from const x = 1 by what follows the name.
 func (b *bracesReader) valueKind(name int) string {
 	i := name + 1
-	if b.kind(i) == ':' { // a type: to the = at depth 0
+	if b.kind(i) == ':' { // a type: skip to the = at depth 0
 		for end := min(i+200, len(b.toks)); i < end && b.kind(i) != '=' && b.kind(i) != ';'; i++ {
 			if k := b.kind(i); k == '(' || k == '{' || k == '[' {
 				i = b.matching(i)
@@ -114,7 +115,7 @@ func (b *bracesReader) valueKind(name int) string {
 	return b.expression(i + 1)
 }
 
-// expression is the kind of what an expression at i defines.
+// expression returns the kind of definition that the expression at i makes.
 func (b *bracesReader) expression(i int) string {
 	if b.is(i, "async") {
 		i++
@@ -150,8 +151,8 @@ func (b *bracesReader) expression(i int) string {
 	return Const
 }
 
-// assigned takes a.b = function () {} of JavaScript, in a statement from i whose first name stands
-// at j.
+// assigned handles JavaScript's a.b = function () {}, in a statement from i whose first name is at
+// j.
 func (b *bracesReader) assigned(i, j int) {
 	if b.kind(j) != tokIdent || i != j {
 		if b.is(i, "export") && b.is(i+1, "default") && j == i+2 {
@@ -185,7 +186,7 @@ func (b *bracesReader) assigned(i, j int) {
 	b.pending = b.put(d)
 }
 
-// defaultExport takes export default { and export default () =>.
+// defaultExport handles export default { and export default () =>.
 func (b *bracesReader) defaultExport(i, j int) {
 	kind := b.expression(j)
 	if kind == Const && b.kind(j) != '{' {

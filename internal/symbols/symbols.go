@@ -1,11 +1,11 @@
 // Package symbols finds what a source file defines and what it refers to, for an outline, a symbol
 // index and a map of a repository.
 //
-// [Of] needs no C: Go is parsed by go/parser, the other languages are read by their tokens, with
-// comments, strings and the nesting of braces or indentation known, but no grammar. Code that a
-// reader would call unusual may be missing from its result, and [Result.Exact] says so. The package
-// treesitter beside this one has a [Parser] with grammars, for hosts that build with cgo and want
-// them: it is a value that is passed, nothing registers itself.
+// [Of] does not need cgo: Go is parsed by go/parser. The other languages are read as tokens: the
+// reader knows comments, strings and the nesting of braces or indentation, but no grammar. Unusual
+// code may be missing from its result, and [Result.Exact] says so. The package treesitter next to
+// this one has a [Parser] with grammars, for hosts that build with cgo and want them: it is a value
+// that is passed, nothing registers itself.
 //
 // A [Result] of many files goes into one block of bytes by [Encode], which [Open] makes searchable
 // without decoding it.
@@ -18,7 +18,7 @@ import (
 	"strings"
 )
 
-// Kinds of definitions. They are the same for all languages, so that a ranking can weigh them.
+// Kinds of definitions. They are the same for all languages, so that a ranking can weight them.
 const (
 	Func      = "func"
 	Method    = "method"
@@ -48,17 +48,17 @@ const (
 type Def struct {
 	Name      string
 	Kind      string
-	Container string // names of the definitions around it, joined by dots: "Server.Handler"
-	Signature string // how it begins, on one line and without its body
-	StartLine int    // with its decorators and annotations
+	Container string // names of the enclosing definitions, joined by dots: "Server.Handler"
+	Signature string // its beginning, on one line and without its body
+	StartLine int    // including its decorators and annotations
 	EndLine   int    // inclusive
-	Line      int    // where its name stands
-	DocLine   int    // where the comment right above it begins; 0 without one
-	Depth     int    // number of definitions around it
-	Exported  bool   // as far as the file tells
+	Line      int    // line of its name
+	DocLine   int    // first line of the comment right above it; 0 if there is none
+	Depth     int    // number of enclosing definitions
+	Exported  bool   // judged only by this file
 }
 
-// FullName is the name with its container: "Server.Close".
+// FullName returns the name with its container: "Server.Close".
 func (d *Def) FullName() string {
 	if d.Container == "" {
 		return d.Name
@@ -66,22 +66,22 @@ func (d *Def) FullName() string {
 	return d.Container + "." + d.Name
 }
 
-// A Ref is a call or the use of a type. Several of one name in one line are one Ref.
+// A Ref is a call or the use of a type. Several uses of a name on one line are one Ref.
 type Ref struct {
 	Name string
 	Line int
 	Kind string
 }
 
-// A Result is what was found in one file, both lists in order of their lines.
+// A Result holds what was found in one file, both lists in order of their lines.
 type Result struct {
 	Defs   []Def
 	Refs   []Ref
-	Exact  bool   // a parser of the language read it whole, without errors
+	Exact  bool   // a parser of the language read the whole file without errors
 	Parser string // such as "go/parser", "tree-sitter/rust", "tokens/python"
 }
 
-// Within are the references that lie in the lines of a definition: what it calls and which types it
+// Within returns the references in the lines of a definition: what it calls and which types it
 // uses.
 func (r *Result) Within(d *Def) []Ref {
 	var out []Ref
@@ -93,7 +93,7 @@ func (r *Result) Within(d *Def) []Ref {
 	return out
 }
 
-// Innermost is the smallest definition that holds a line, nil where there is none.
+// Innermost returns the smallest definition that contains a line, or nil if there is none.
 func Innermost(defs []Def, line int) *Def {
 	var best *Def
 	for i := range defs {
@@ -107,28 +107,28 @@ func Innermost(defs []Def, line int) *Def {
 
 // A Parser finds the symbols of one file. It may be used by several goroutines at once.
 type Parser interface {
-	// Of reads the file's text. The path only tells the language and may be relative.
+	// Of reads the file's text. The path only identifies the language and may be relative.
 	Of(path string, src []byte) (Result, error)
 }
 
-// ErrUnknown says that a file's language is not known. Any other kind of trouble with a text gives
-// a shorter result.
+// ErrUnknown means that a file's language is not known. Any other problem with a text only shortens
+// the result.
 var ErrUnknown = errors.New("language not known")
 
-// ErrTooLarge says that a file is larger than [MaxSize].
+// ErrTooLarge means that a file is larger than [MaxSize].
 var ErrTooLarge = errors.New("file too large")
 
-// MaxSize is the size in bytes of the largest text that is read: beyond it lies generated code.
+// MaxSize is the size in bytes of the largest text that is read: larger files are generated code.
 const MaxSize = 4 << 20
 
-// Plain is the parser without C.
+// Plain is the parser that needs no cgo.
 type Plain struct{}
 
-// Of is [Of].
+// Of calls [Of].
 func (Plain) Of(path string, src []byte) (Result, error) { return Of(path, src) }
 
-// Of finds the symbols of a source file by its name's ending. It never panics, and its time grows
-// with the text's length.
+// Of finds the symbols of a source file, whose language is identified by the file extension. It
+// never panics, and its time is linear in the text's length.
 func Of(name string, src []byte) (Result, error) {
 	lang, ok := languages[Ending(name)]
 	if !ok {
@@ -149,13 +149,14 @@ func Known(name string) bool {
 	return ok
 }
 
-// Ending is the part of a file's name that tells its language, such as ".go".
+// Ending returns the part of a file's name that identifies its language, such as ".go".
 func Ending(name string) string { return strings.ToLower(path.Ext(name)) }
 
-// maxSignature is the length in bytes at which a signature is cut.
+// maxSignature is the length in bytes to which signatures are cut.
 const maxSignature = 240
 
-// OneLine writes text with every run of white space as one space, and cuts it.
+// OneLine returns text with every run of white space replaced by one space, cut to the maximum
+// length.
 func OneLine(text []byte) string {
 	out := make([]byte, 0, min(len(text), maxSignature))
 	space := false

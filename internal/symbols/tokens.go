@@ -55,7 +55,7 @@ func isHeader(name string) bool {
 	return false
 }
 
-// runScripts reads what stands between <script> tags.
+// runScripts reads the code between <script> tags.
 func (r *reader) runScripts() {
 	src, end := r.src, 0
 	for {
@@ -96,7 +96,7 @@ func (r *reader) kind(i int) tokenKind {
 	return r.toks[i].kind
 }
 
-// name is a text as a string. Equal ones share their bytes.
+// name returns a text as a string. Equal texts share their bytes.
 func (r *reader) name(text []byte) string {
 	if s, ok := r.names[string(text)]; ok {
 		return s
@@ -106,7 +106,7 @@ func (r *reader) name(text []byte) string {
 	return s
 }
 
-// lastLine is the line of the last byte that is not a newline.
+// lastLine returns the line of the last byte that is not a newline.
 func (r *reader) lastLine() int {
 	if len(r.toks) == 0 {
 		return 1
@@ -114,7 +114,7 @@ func (r *reader) lastLine() int {
 	return r.endLine(len(r.toks) - 1)
 }
 
-// endLine is where a token ends; a string may have begun lines before.
+// endLine returns the line where a token ends; a string may have begun several lines earlier.
 func (r *reader) endLine(i int) int {
 	t := r.toks[i]
 	if t.kind != tokString {
@@ -123,8 +123,8 @@ func (r *reader) endLine(i int) int {
 	return int(t.line) + bytes.Count(r.text(t), []byte("\n"))
 }
 
-// lineText is the line that a token stands in, from its first byte that is no white space to the
-// token's end.
+// column returns the text of a token's line, from the first non-white-space byte to the token's
+// end.
 func (r *reader) column(i int) int {
 	at := int(r.toks[i].from)
 	start := bytes.LastIndexByte(r.src[max(0, at-1000):at], '\n') + 1 + max(0, at-1000)
@@ -139,7 +139,7 @@ func (r *reader) column(i int) int {
 	return col
 }
 
-// signature is the text from one token up to another, without comments.
+// signature returns the text from one token up to another, without comments.
 func (r *reader) signature(from, to int) string {
 	if from >= to || from >= len(r.toks) {
 		return ""
@@ -173,7 +173,7 @@ func (r *reader) document() {
 	}
 }
 
-// references takes calls and uses of types from the tokens.
+// references finds calls and uses of types in the tokens.
 func (r *reader) references() {
 	typed := r.fam.shape == braces && r.fam.style != styleC || r.fam.shape == indented
 	for i, t := range r.toks {
@@ -195,7 +195,7 @@ func (r *reader) references() {
 	r.refs = r.refs.sorted()
 }
 
-// rustCall tells macros, name!(...), and name::<T>(...).
+// rustCall reports whether a name is a call of a macro, name!(...), or of the form name::<T>(...).
 func (r *reader) rustCall(i int) bool {
 	switch r.kind(i + 1) {
 	case '!':
@@ -207,7 +207,7 @@ func (r *reader) rustCall(i int) bool {
 	return false
 }
 
-// looksLikeType tells UserName from user_name and USER_NAME.
+// looksLikeType distinguishes UserName from user_name and USER_NAME.
 func looksLikeType(name []byte) bool {
 	if len(name) < 2 || name[0] < 'A' || name[0] > 'Z' {
 		return false
@@ -215,8 +215,8 @@ func looksLikeType(name []byte) bool {
 	return slices.ContainsFunc(name[1:], func(c byte) bool { return c >= 'a' && c <= 'z' })
 }
 
-// cType tells a type in C by what follows it: a name, or stars and a name, where a declaration may
-// begin.
+// cType recognises a type in C by what follows it: a name, or stars and a name, at a position where
+// a declaration may begin.
 func (r *reader) cType(i int) bool {
 	text := r.text(r.toks[i])
 	if r.fam.isControl(text) || cPlain[string(text)] {
@@ -242,7 +242,7 @@ func (r *reader) cType(i int) bool {
 	return false
 }
 
-// cPlain are words that stand before a type or are one that nobody looks for.
+// cPlain are words that precede a type, or types that nobody looks up.
 var cPlain = map[string]bool{
 	"const": true, "extern": true, "inline": true, "register": true, "auto": true, "goto": true, "typename": true, "public": true,
 	"private": true, "protected": true, "virtual": true, "friend": true, "template": true, "mutable": true, "restrict": true, "signed": true,

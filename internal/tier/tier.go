@@ -1,4 +1,4 @@
-// Package tier says how thorough a run of the tests is to be.
+// Package tier determines how thorough a run of the tests is.
 //
 // There are three tiers: short (go test -short), for the change at hand; default (go test), for
 // every change; and long (LUTHIER_LONG=1), which is exhaustive: every moment of a kill, whole
@@ -12,13 +12,13 @@ import (
 	"testing"
 )
 
-// Env is the environment variable that asks for the long tier by any value but the empty one.
+// Env is the environment variable that selects the long tier if it is not empty.
 const Env = "LUTHIER_LONG"
 
-// Long reports whether the long tier is asked for. Short wins where both are.
+// Long reports whether the long tier is selected. If both are, short wins.
 func Long() bool { return !testing.Short() && os.Getenv(Env) != "" }
 
-// Pick returns the value of the tier that runs.
+// Pick returns the value for the current tier.
 func Pick[T any](short, normal, long T) T {
 	switch {
 	case testing.Short():
@@ -29,7 +29,7 @@ func Pick[T any](short, normal, long T) T {
 	return normal
 }
 
-// Beside lets n parallel tests run at once unless the command line says how many (-parallel). The
+// Beside lets n parallel tests run at once unless the command line sets a number (-parallel). The
 // default is the number of processors, which is too few for tests that wait for processes and
 // timers. Call it in TestMain, before m.Run.
 func Beside(n int) {
@@ -40,13 +40,13 @@ func Beside(n int) {
 	flag.Visit(func(f *flag.Flag) { set = set || f.Name == "test.parallel" })
 	if f := flag.Lookup("test.parallel"); f != nil && !set {
 		if err := f.Value.Set(strconv.Itoa(n)); err != nil {
-			panic(err) // n is a number
+			panic(err) // n is a number, so Set cannot fail
 		}
 	}
 }
 
-// Normal skips a test in the short tier. Under the race detector it runs there too: the race run is
-// short for its numbers, not for want of things to watch.
+// Normal skips a test in the short tier, except under the race detector: the race run uses the
+// short tier's smaller numbers, but should still cover every test.
 func Normal(t testing.TB) {
 	t.Helper()
 	if testing.Short() && !race {

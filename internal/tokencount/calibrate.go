@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Add returns the tally of two texts.
+// Add returns the sum of two tallies.
 func (n Tally) Add(m Tally) Tally {
 	for i := range n {
 		n[i] += m[i]
@@ -13,25 +13,26 @@ func (n Tally) Add(m Tally) Tally {
 	return n
 }
 
-// Prompt is what is known of a request before it is sent: the classes of its texts, and how many
-// messages and parts a chat format has to frame.
+// Prompt describes a request before it is sent: the classes of its texts, and the number of
+// messages and parts that a chat format has to frame.
 type Prompt struct {
 	Texts  Tally
 	Frames int
 }
 
-// A Calibrator corrects estimates by what a provider reports. The tokens of a request are taken to
-// be a sum: a rate for each class of text, some tokens a frame, and a constant for what a provider
-// adds on its own. Rates begin at those of [Estimate] and are learned from each report by a Kalman
-// filter (recursive least squares with a prior): with few reports they move together, with many
-// each class has its own. It is safe for concurrent use. The zero value is ready.
+// A Calibrator corrects estimates with the token counts that a provider reports. It models the
+// tokens of a request as a sum: a rate for each class of text, some tokens per frame, and a
+// constant for what a provider adds itself. Rates begin at those of [Estimate] and are learned from
+// each report by a Kalman filter (recursive least squares with a prior): with few reports they move
+// together, with many each class has its own. It is safe for concurrent use. The zero value is
+// ready.
 type Calibrator struct {
 	mu      sync.Mutex
 	ready   bool
-	x       [unknowns]float64           // rates, tokens a frame, constant
-	p       [unknowns][unknowns]float64 // how uncertain they are, as a covariance
+	x       [unknowns]float64           // rates, tokens per frame, constant
+	p       [unknowns][unknowns]float64 // their uncertainty, as a covariance
 	seen    int
-	strange int // reports in a row that did not fit
+	strange int // consecutive reports that did not fit
 }
 
 const (
@@ -40,23 +41,23 @@ const (
 	unknowns = frameAt + 2
 )
 
-// The prior: what a rate is before anything was seen, and how far off it may be.
+// The prior: the rates before any report, and their uncertainty.
 var (
 	priorMean  = [unknowns]float64{1, 1, 1, 1, 1, 4, 0}
 	priorSigma = [unknowns]float64{0.3, 0.5, 0.5, 0.4, 0.6, 3, 200}
-	drift      = [unknowns]float64{0.002, 0.004, 0.004, 0.003, 0.005, 0.02, 2} // a step: models change, and so does what they are given
+	drift      = [unknowns]float64{0.002, 0.004, 0.004, 0.003, 0.005, 0.02, 2} // per step: models change, and so do their inputs
 )
 
-// How reports are read.
+// How reports are weighed.
 const (
-	noiseShare    = 0.004 // of a report: what the model of a sum cannot say
+	noiseShare    = 0.004 // of a report: what a sum cannot model
 	noiseTokens   = 6
-	strangeSigmas = 6 // a report further off than this does not count,
-	strangeRow    = 3 // unless so many in a row say that the model behind the name has changed
+	strangeSigmas = 6 // a report further off than this is ignored,
+	strangeRow    = 3 // unless this many in a row show that the model behind the name has changed
 	leastRate     = 0.2
 )
 
-// Tokens returns about how many tokens a request is.
+// Tokens returns the estimated number of tokens of a request.
 func (c *Calibrator) Tokens(p Prompt) float64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,8 +65,8 @@ func (c *Calibrator) Tokens(p Prompt) float64 {
 	return c.predict(features(p))
 }
 
-// Rates returns the current rate of each class and the tokens of a frame, for those who weigh parts
-// of a request.
+// Rates returns the current rate of each class and the tokens per frame, for callers that weigh
+// parts of a request.
 func (c *Calibrator) Rates() (rates Tally, frame float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,16 +78,16 @@ func (c *Calibrator) Rates() (rates Tally, frame float64) {
 	return rates, max(c.x[frameAt], 0)
 }
 
-// Seen returns how many reports were learned from.
+// Seen returns the number of reports learned from.
 func (c *Calibrator) Seen() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.seen
 }
 
-// Observe learns from a report: a request had so many tokens, those read from a cache included.
-// Reports of nothing, such as those of a provider that counts no tokens, are left out, and so is
-// one that fits nothing seen before.
+// Observe learns from a report: a request had that many tokens, including those read from a cache.
+// Zero reports, such as those of a provider that does not count tokens, are ignored, and so is a
+// report that fits nothing seen before.
 func (c *Calibrator) Observe(p Prompt, tokens int64) {
 	if tokens <= 0 || p.Texts.Sum() <= 0 {
 		return
@@ -102,7 +103,7 @@ func (c *Calibrator) Observe(p Prompt, tokens int64) {
 		if c.strange++; c.strange < strangeRow {
 			return
 		}
-		c.ready = false // another model: begin again, with this report
+		c.ready = false // the model has changed: start again with this report
 		c.begin()
 		miss = float64(tokens) - c.predict(f)
 		pf, spread = c.spread(f)
@@ -137,7 +138,7 @@ func (c *Calibrator) predict(f [unknowns]float64) float64 {
 	return max(sum, 0)
 }
 
-// spread returns P f and f' P f, after what may have changed since the last report.
+// spread returns P f and f' P f, after adding the drift since the last report.
 func (c *Calibrator) spread(f [unknowns]float64) (pf [unknowns]float64, fpf float64) {
 	for i := range f {
 		c.p[i][i] += drift[i] * drift[i]
@@ -151,7 +152,7 @@ func (c *Calibrator) spread(f [unknowns]float64) (pf [unknowns]float64, fpf floa
 	return pf, fpf
 }
 
-// learn moves the unknowns by a share of what the prediction missed, and makes them more certain.
+// learn moves the unknowns by a share of the prediction error, and reduces their uncertainty.
 func (c *Calibrator) learn(pf [unknowns]float64, total, miss float64) {
 	for i := range pf {
 		gain := pf[i] / total
@@ -160,7 +161,7 @@ func (c *Calibrator) learn(pf [unknowns]float64, total, miss float64) {
 			c.p[i][j] -= gain * pf[j]
 		}
 	}
-	for i := range pf { // rounding must not make it lopsided
+	for i := range pf { // keep it symmetric in spite of rounding
 		for j := range i {
 			m := (c.p[i][j] + c.p[j][i]) / 2
 			c.p[i][j], c.p[j][i] = m, m

@@ -16,8 +16,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// growing is a conversation of a made-up provider: texts of changing kinds, of which each request
-// has all before it.
+// growing is a conversation with a made-up provider, with texts of changing kinds. Each request
+// contains all earlier ones.
 type growing struct {
 	rng    *rand.Rand
 	prompt Prompt
@@ -38,8 +38,8 @@ func (g *growing) step() {
 	g.prompt.Frames++
 }
 
-// count is what the provider reports: rates of its own, tokens around each message, a prompt of its
-// own.
+// count returns what the provider reports: its own rates, tokens around each message, and its own
+// prompt.
 func (g *growing) count(rates Tally, frame, own float64) int64 {
 	sum := own + frame*float64(g.prompt.Frames)
 	for i, n := range g.prompt.Texts {
@@ -66,7 +66,7 @@ func TestCalibratorLearnsRates(t *testing.T) {
 	}
 	before := c.Tokens(g.prompt)
 	c.Observe(g.prompt, 0)  // no usage
-	c.Observe(g.prompt, 17) // a provider that reports what was not cached only
+	c.Observe(g.prompt, 17) // a provider that reports only uncached tokens
 	c.Observe(Prompt{}, 5000)
 	if got := c.Tokens(g.prompt); math.Abs(got/before-1) > 0.01 {
 		t.Errorf("broken reports moved the prediction from %.0f to %.0f", before, got)
@@ -129,8 +129,9 @@ func TestCalibratorConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// TestCalibratorOnVocabularies measures, with the counts of real vocabularies as reports, how far
-// predictions are off over a conversation of source files, beside bytes/4 and the estimate alone.
+// TestCalibratorOnVocabularies measures the prediction error over a conversation of source files,
+// with the counts of real vocabularies as reports, and compares it with bytes/4 and with the
+// estimate alone.
 func TestCalibratorOnVocabularies(t *testing.T) {
 	tier.Normal(t)
 	vocabs := devdata.Glob(t, "moe-dev/vocab/*.gguf")
@@ -166,7 +167,7 @@ func TestCalibratorOnVocabularies(t *testing.T) {
 	}
 }
 
-// mixedFiles are source files, documents and logs of this project, in an order that mixes them.
+// mixedFiles returns source files, documents and logs of this project, in mixed order.
 func mixedFiles(t *testing.T) []string {
 	var out []string
 	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../agent/*.go", "../../tools/coding/*.go", "../../tools/coding/prompts/*.md", "../../internal/engine/tensor/*.s", "../../go.sum", "../shelleffects/testdata/*"} {

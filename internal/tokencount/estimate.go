@@ -1,12 +1,12 @@
 package tokencount
 
-// Estimate returns about how many tokens a language model's vocabulary makes of text. It reads each
-// byte once and allocates nothing. The package comment says how far it is off.
+// Estimate returns the approximate number of tokens of text in a language model's vocabulary. It
+// reads each byte once and allocates nothing. The package comment states the error.
 func Estimate(text string) int {
 	return int((sum(text) + half) >> scale)
 }
 
-// Rates are fixed-point numbers of so many binary digits behind the point.
+// Rates are fixed-point numbers with this many binary digits after the point.
 const (
 	scale = 12
 	half  = 1 << (scale - 1)

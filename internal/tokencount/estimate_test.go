@@ -23,8 +23,7 @@ func ExampleEstimate() {
 	// 9
 }
 
-// samples are of this module and of the Go distribution: files that the rates were not learned
-// from.
+// samples are files of this module and of the Go distribution that the rates were not learned from.
 func samples(t *testing.T) map[string]string {
 	t.Helper()
 	root := runtime.GOROOT()
@@ -46,14 +45,14 @@ func samples(t *testing.T) map[string]string {
 	return out
 }
 
-// TestAgainstVocabularies holds estimates to what the real vocabularies make of a text.
+// TestAgainstVocabularies compares estimates with the real vocabularies' token counts.
 func TestAgainstVocabularies(t *testing.T) {
 	bounds := map[string]float64{"qwen2": 0.20, "deepseek-llm": 0.20, "starcoder": 0.25}
 	for model, bound := range bounds {
 		path := devdata.Path(t, "moe-dev/vocab/ggml-vocab-"+model+".gguf")
 		least, most := -bound, bound
 		if devdata.Sampled(t, path) {
-			least, most = -0.7, 0 // some hundred tokens make up to three times as many of a text
+			least, most = -0.7, 0 // a vocabulary of a few hundred tokens needs up to three times as many tokens for a text
 		}
 		f, err := gguf.Open(path)
 		if err != nil {
@@ -96,7 +95,7 @@ func TestCountIsEstimateByClass(t *testing.T) {
 	}
 }
 
-// FuzzPieces: whatever the bytes, the pieces come to an end, cover the text, and have rates.
+// FuzzPieces checks that for any bytes the pieces come to an end, cover the text, and have rates.
 func FuzzPieces(f *testing.F) {
 	f.Add("FooBar foo_bar  42\r\n\t日本\xff== ==")
 	f.Add("HTTPServer\x00\x1b[31m ")

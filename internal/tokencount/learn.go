@@ -1,8 +1,8 @@
 package tokencount
 
-// What the program that learns the rates needs of this package.
+// Exported for the program that learns the rates.
 const (
-	Kinds = kinds      // how many kinds of pieces there are
+	Kinds = kinds      // number of kinds of pieces
 	Unit  = 1 << scale // the rate of a piece that is one token
 )
 
@@ -18,8 +18,8 @@ func Pieces(text string) (out []uint16) {
 	}
 }
 
-// Guess returns the tokens of a piece as one would guess them from its length: what a rate is held
-// to where the corpus says little.
+// Guess returns the expected tokens of a piece, judged by its length. Rates are pulled towards it
+// if the corpus has little data.
 func Guess(piece int) float64 {
 	k := kind(piece)
 	switch {

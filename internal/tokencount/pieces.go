@@ -2,17 +2,17 @@ package tokencount
 
 import "unicode/utf8"
 
-// A piece is a stretch of text that a vocabulary's pre-tokenizer would keep together or cut at: a
+// A kind classifies a piece. It is all that Estimate looks at, and the index of the piece's rate. A
+// piece is a stretch of text that a vocabulary's pre-tokenizer would keep together or cut at: a
 // hump of a word (the Pointer of NullPointerException), a run of digits, of blanks, of one
-// punctuation mark, or a rune beyond ASCII. A piece is known by its kind: all that Estimate looks
-// at, and the index of its rate.
+// punctuation mark, or a rune beyond ASCII.
 type kind uint16
 
 const (
-	longestWord  = 20 // letters of a piece; a longer hump is several pieces
+	longestWord  = 20 // letters per piece; a longer hump is several pieces
 	longestDigit = 12
 	longestBlank = 16
-	longestMark  = 12 // buckets of the length of a run of punctuation: 1 to 8, then to 16, 32, 48, 64
+	longestMark  = 12 // buckets for the length of a run of punctuation: 1 to 8, then to 16, 32, 48, 64
 	marks        = 33 // ASCII punctuation and control bytes, as markOf numbers them
 
 	firstWord    = 0
@@ -24,11 +24,11 @@ const (
 	firstRun     = firstSingle + 4*marks
 	firstMixed   = firstRun + marks*longestMark
 	firstRune    = firstMixed + 4*longestMark
-	// Kinds is how many kinds of pieces there are.
+	// kinds is the number of kinds of pieces.
 	kinds = firstRune + 2*runeBlocks
 )
 
-// What a byte is. The order of the first three is that of the kinds of humps.
+// Byte classes. The order of the first three is that of the kinds of humps.
 const (
 	lower = iota
 	upper
@@ -40,7 +40,7 @@ const (
 	high
 )
 
-// classes has each byte's class; markOf has the number of a mark.
+// classes holds each byte's class; markOf holds the number of each mark.
 var classes, markOf = byteTables()
 
 func byteTables() (class, number [256]uint8) {
@@ -72,13 +72,13 @@ func byteTables() (class, number [256]uint8) {
 	return class, number
 }
 
-// cutter walks over a text, a piece at a time. What stands before a piece decides its kind: a blank
-// belongs to the word behind it, and the second hump of a word is likelier to be a token than the
-// same letters alone.
+// cutter walks over a text, one piece at a time. The kind of a piece depends on what precedes it: a
+// blank belongs to the word after it, and the second hump of a word is more likely to be a token
+// than the same letters alone.
 type cutter struct {
 	text string
 	at   int
-	lead uint8 // what the piece at `at` has before it
+	lead uint8 // what precedes the piece at `at`
 }
 
 const (
@@ -89,7 +89,7 @@ const (
 	leads
 )
 
-// next returns the kind of the next piece; at the end of the text, false.
+// next returns the kind of the next piece. It returns false at the end of the text.
 func (c *cutter) next() (kind, bool) {
 	if c.at >= len(c.text) {
 		return 0, false
@@ -114,7 +114,7 @@ func (c *cutter) next() (kind, bool) {
 	}
 }
 
-// run takes bytes of one class, at most limit of them, and returns how many there were.
+// run takes up to limit bytes of one class and returns their number.
 func (c *cutter) run(class uint8, limit int) int {
 	from, end := c.at, min(len(c.text), c.at+limit)
 	for c.at < end && classes[c.text[c.at]] == class {
@@ -123,7 +123,8 @@ func (c *cutter) run(class uint8, limit int) int {
 	return c.at - from
 }
 
-// word takes a hump: capitals (HTTP), a capital and small letters (Server), or small letters.
+// word takes a hump: capitals (HTTP), a capital and lower-case letters (Server), or lower-case
+// letters.
 func (c *cutter) word() kind {
 	from, shape := c.at, kind(0)
 	if classes[c.text[c.at]] == lower {
@@ -155,8 +156,8 @@ func (c *cutter) digits() kind {
 	return k
 }
 
-// blanks takes a run of blanks. The last one goes with what follows, unless that is white space or
-// a digit's like.
+// blanks takes a run of blanks. The last blank belongs to the piece that follows, unless that is
+// white space or a digit or the like.
 func (c *cutter) blanks() (kind, bool) {
 	n := c.run(blank, longestBlank)
 	c.lead = leadNone
@@ -184,8 +185,7 @@ func (c *cutter) newlines() kind {
 	return k
 }
 
-// marks takes a run of punctuation: one mark, the same mark again and again, or several kinds of
-// marks.
+// marks takes a run of punctuation: one mark, the same mark repeated, or several kinds of marks.
 func (c *cutter) marks() kind {
 	from, first, lead := c.at, c.text[c.at], c.lead
 	end := min(len(c.text), from+64)
@@ -197,7 +197,7 @@ func (c *cutter) marks() kind {
 	if same < 4 {
 		mixed += c.run(mark, longestMark-same)
 	}
-	var context kind // a mark may go with the letters behind it and the blank before it
+	var context kind // a mark may combine with the letters after it and the blank before it
 	if lead == leadBlank {
 		context = 1
 	}
@@ -232,7 +232,7 @@ func bucket(n int) kind {
 	return 11
 }
 
-// Blocks of runes: the scripts and signs that vocabularies treat alike.
+// Blocks of runes: scripts and symbols that vocabularies treat alike.
 const (
 	blockInvalid = iota
 	blockLatin
@@ -254,7 +254,7 @@ func (c *cutter) rune() kind {
 	r, size := utf8.DecodeRuneInString(c.text[c.at:])
 	k := firstRune + 2*block(r, size)
 	if c.at >= size && c.text[c.at-size:c.at] == c.text[c.at:c.at+size] {
-		k++ // the same again: a line drawn with ─ is few tokens
+		k++ // repeated: a line drawn with ─ is few tokens
 	}
 	c.at += size
 	c.lead = leadNone

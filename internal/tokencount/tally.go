@@ -1,6 +1,7 @@
 package tokencount
 
-// A Class is a sort of text that vocabularies treat alike, and differ in together.
+// A Class is a kind of text in which vocabularies behave alike, so that one correction fits all of
+// it.
 type Class uint8
 
 // The classes of a Tally.
@@ -13,8 +14,8 @@ const (
 	Classes
 )
 
-// A Tally is the estimate of a text, in tokens for each class. Tallies of texts add up to the tally
-// of the texts together, but for what vocabularies keep together at the seam.
+// A Tally is the estimate of a text, in tokens for each class. The tallies of texts add up to the
+// tally of the concatenated text, except for pieces that vocabularies join at the seam.
 type Tally [Classes]float64
 
 // Count returns the estimate of text by class. Its sum, rounded, is Estimate.
@@ -30,7 +31,7 @@ func Count(text string) (t Tally) {
 	return t
 }
 
-// Sum returns the tokens of all classes together.
+// Sum returns the total tokens of all classes.
 func (t Tally) Sum() (sum float64) {
 	for _, n := range t {
 		sum += n

@@ -14,18 +14,18 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// Decoder decodes arguments that [FromType]'s schema accepts into values of the Go type. It is
-// encoding/json, except that a [time.Duration] is read from text such as "1m30s", and a whole
+// Decoder decodes arguments that [FromType]'s schema accepts into values of the Go type. It works
+// like encoding/json, except that a [time.Duration] is read from text such as "1m30s", and a whole
 // number may be written 5.0 or 1e3.
 type Decoder struct {
-	durations rewrite  // nil when the type holds none
-	keys      [][]byte // of the members that hold durations, quoted
+	durations rewrite  // nil if the type has none
+	keys      [][]byte // quoted names of the members that hold durations
 }
 
-// rewrite changes the durations inside one value to nanoseconds.
+// rewrite converts the durations inside one value to nanoseconds.
 type rewrite func(v *jsontree.Value) error
 
-// NewDecoder returns the decoder of t, a type that [FromType] takes.
+// NewDecoder returns the decoder of t, a type that [FromType] accepts.
 func NewDecoder(t reflect.Type) *Decoder {
 	keys := map[string]bool{}
 	d := &Decoder{durations: durationsOf(t, keys)}
@@ -35,7 +35,7 @@ func NewDecoder(t reflect.Type) *Decoder {
 	return d
 }
 
-// mentions reports whether args may hold a duration: whether a key of one stands anywhere in the
+// mentions reports whether args may hold a duration: whether the key of one occurs anywhere in the
 // text.
 func (d *Decoder) mentions(args []byte) bool {
 	for _, key := range d.keys {
@@ -43,7 +43,7 @@ func (d *Decoder) mentions(args []byte) bool {
 			return true
 		}
 	}
-	return bytes.Contains(args, []byte(`\u`)) // a key may be written in escapes
+	return bytes.Contains(args, []byte(`\u`)) // a key may be written with escapes
 }
 
 // Decode decodes args into the value that ptr points to.
@@ -97,8 +97,8 @@ func wholeNumbers(v *jsontree.Value) bool {
 	return changed
 }
 
-// durationsOf returns how to rewrite the durations in a value of t, or nil when there are none, and
-// adds the keys of the struct fields that hold them to keys.
+// durationsOf returns a function that rewrites the durations in a value of t, or nil if there are
+// none. It adds the keys of the struct fields that hold them to keys.
 func durationsOf(t reflect.Type, keys map[string]bool) rewrite {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -8,7 +8,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// Dialect is the subset of JSON Schema that a provider takes.
+// Dialect is the subset of JSON Schema that a provider accepts.
 type Dialect string
 
 // The dialects.
@@ -25,24 +25,23 @@ const (
 	// Gemini is the OpenAPI 3 subset of its function declarations: one type with nullable, string
 	// enums, typed items, no open objects. https://ai.google.dev/api/caching#Schema
 	Gemini Dialect = "gemini"
-	// LlamaCPP is what llama.cpp, and this library, turn into a grammar.
+	// LlamaCPP is the subset that llama.cpp, and this library, convert to a grammar.
 	// https://github.com/ggml-org/llama.cpp/blob/master/grammars/README.md
 	LlamaCPP Dialect = "llamacpp"
 )
 
-// maxNodes bounds the size of a rewritten schema: references to references can otherwise grow it
-// without end.
+// maxNodes limits the size of a rewritten schema, which references to references could otherwise
+// grow without end.
 const maxNodes = 20000
 
 var errTooLarge = errors.New("the schema is too large once its references are inlined")
 
-// Emit rewrites schema for dialect d. strict reports whether d's strict mode can hold a model to
-// the result. When it is false, because the schema has open objects, values of any type or
-// recursion, the result is still right to send without strict mode. A nil schema means an object
-// without properties.
+// Emit rewrites schema for dialect d. strict reports whether d's strict mode can enforce the
+// result. If it is false, because the schema has open objects, values of any type or recursion, the
+// result can still be sent without strict mode. A nil schema means an object without properties.
 //
-// Properties keep their order. Keywords that d does not know become words in the description. A
-// recursive reference becomes an object of any shape.
+// Properties keep their order. Keywords that d does not know are described in words in the
+// description. A recursive reference becomes an object of any shape.
 func Emit(d Dialect, schema json.RawMessage) (out json.RawMessage, strict bool, err error) {
 	v, strict, err := emit(d, schema)
 	if err != nil {
@@ -75,7 +74,8 @@ func emit(d Dialect, schema json.RawMessage) (*jsontree.Value, bool, error) {
 	e := &emitter{root: root, rules: r, strict: true}
 	v, err := e.rootNode(root)
 	if err == nil && !e.strict && r.allRequired {
-		// Without strict mode an optional property is better left optional than required and null.
+		// Without strict mode, an optional property is better left optional than made required and
+		// nullable.
 		r.allRequired = false
 		e = &emitter{root: root, rules: r}
 		v, err = e.rootNode(root)
@@ -84,17 +84,17 @@ func emit(d Dialect, schema json.RawMessage) (*jsontree.Value, bool, error) {
 	return v, err == nil && e.strict, err
 }
 
-// rules are what a dialect takes.
+// rules describe what a dialect accepts.
 type rules struct {
-	keep        map[string]bool // keywords that stay as they are, beside the structural ones
+	keep        map[string]bool // keywords that are copied, in addition to the structural ones
 	allRequired bool            // optional properties become required and nullable
 	closed      bool            // objects get additionalProperties: false
-	nullable    bool            // null is nullable: true, not a type
-	textEnums   bool            // enums hold strings only
+	nullable    bool            // null is written as nullable: true, not as a type
+	textEnums   bool            // enums hold only strings
 	ordering    bool            // propertyOrdering is wanted
 	textMaps    bool            // an object of any shape is written as JSON text
-	maxDepth    int             // of nesting under strict mode
-	maxProps    int             // in all, under strict mode
+	maxDepth    int             // of nesting in strict mode
+	maxProps    int             // in total, in strict mode
 }
 
 func words(keys ...string) map[string]bool {

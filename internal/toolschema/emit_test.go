@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestEmitGolden reads testdata/emit/*.txtar: a file "schema" and one file a dialect with what it
-// becomes.
+// TestEmitGolden reads testdata/emit/*.txtar: a file "schema", and for each dialect a file with the
+// expected result.
 func TestEmitGolden(t *testing.T) {
 	names, _ := filepath.Glob("testdata/emit/*.txtar")
 	if len(names) == 0 {
@@ -74,7 +74,7 @@ func golden(t *testing.T, d Dialect, schema []byte) string {
 	return pretty.String()
 }
 
-// keywordsOf are what each dialect's emitted schemas may hold.
+// keywordsOf are the keywords that each dialect's emitted schemas may contain.
 var keywordsOf = map[Dialect]map[string]bool{
 	OpenAI:    words("type", "description", "properties", "required", "additionalProperties", "items", "enum", "anyOf"),
 	Anthropic: words("type", "description", "properties", "required", "additionalProperties", "items", "enum", "anyOf"),
@@ -84,7 +84,7 @@ var keywordsOf = map[Dialect]map[string]bool{
 		"minItems", "maxItems", "minLength", "maxLength"),
 }
 
-// checkDialect reports what in an emitted schema the dialect does not take.
+// checkDialect reports everything in an emitted schema that the dialect does not accept.
 func checkDialect(d Dialect, v *jsontree.Value, strict bool, at string, report func(string)) {
 	for _, m := range v.Members {
 		if !keywordsOf[d][m.Key] {
@@ -129,8 +129,8 @@ func checkDialect(d Dialect, v *jsontree.Value, strict bool, at string, report f
 	}
 }
 
-// TestEmitCorpus emits every real-world schema for every dialect and checks that nothing is left
-// that it refuses.
+// TestEmitCorpus emits every real-world schema for every dialect and checks that the results hold
+// nothing that the dialect refuses.
 func TestEmitCorpus(t *testing.T) {
 	names := devdata.Glob(t, "schema-dev/data/*.json")
 	stricts := map[Dialect]int{}
@@ -195,8 +195,8 @@ func FuzzSchemaNormalise(f *testing.F) {
 	})
 }
 
-// sane reports whether the structural keywords have the types they must have; rubbish in is rubbish
-// out.
+// sane reports whether the structural keywords have valid types; nothing is expected for invalid
+// schemas.
 func sane(v *jsontree.Value) bool {
 	ok := true
 	for _, m := range v.Members {

@@ -10,16 +10,16 @@ import (
 // field is one member of the JSON object that a struct decodes from.
 type field struct {
 	reflect.StructField
-	key       string // in JSON
+	key       string // name in JSON
 	tagged    bool   // the key comes from the json tag
 	omit      bool   // omitempty or omitzero
-	depth     int    // of embedding
+	depth     int    // depth of embedding
 	depthPath []int  // order in the source
 }
 
 // jsonFields returns the fields of struct t as encoding/json sees them, in source order: unexported
-// and "-" fields left out, embedded structs flattened, and of several fields with one key the
-// shallowest, then the tagged one.
+// fields and fields tagged "-" are left out, and embedded structs are flattened. Of several fields
+// with the same key it returns the shallowest, then the tagged one.
 func jsonFields(t reflect.Type) []field {
 	var all []field
 	collectFields(t, 0, nil, nil, &all)
@@ -79,7 +79,7 @@ func collectFields(t reflect.Type, depth int, path []int, above []reflect.Type, 
 	}
 }
 
-// dominant picks the field that encoding/json would use; none when two are equal.
+// dominant returns the field that encoding/json would use. It reports false if two are equal.
 func dominant(same []field) (field, bool) {
 	slices.SortStableFunc(same, func(a, b field) int {
 		if c := cmp.Compare(a.depth, b.depth); c != 0 {

@@ -7,8 +7,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// flat is a schema without what stands between it and its meaning: references, allOf, oneOf and
-// const.
+// flat is a schema with references, allOf, oneOf and const resolved.
 type flat struct {
 	*jsontree.Value
 	hints []string // what could not be merged, in words
@@ -49,12 +48,13 @@ func (e *emitter) flatten(v *jsontree.Value, above []string) *flat {
 	return f
 }
 
-// shaping keywords say what a value looks like; a form of a union without any of them only adds a
-// rule.
+// shaping keywords describe the shape of a value; an alternative of a union without any of them
+// only adds a rule.
 var shaping = words("type", "properties", "items", "prefixItems", "enum", "const", "$ref", "allOf", "anyOf", "oneOf")
 
-// distribute moves what stands beside anyOf into each of its forms, because providers take a union
-// on its own only. Forms that merely add rules, such as which members go together, become words.
+// distribute moves the keywords next to anyOf into each of its alternatives, because providers
+// accept a union only on its own. Alternatives that merely add rules, such as which members go
+// together, are described in words.
 func (f *flat) distribute() {
 	forms := f.Get("anyOf")
 	if forms == nil || forms.Kind != jsontree.Array {
@@ -123,8 +123,8 @@ func (e *emitter) follow(f *flat, ref string, above []string) {
 	f.take(e.flatten(target, append(above[:len(above):len(above)], ref)), target)
 }
 
-// merge adds the keywords of b to a, whose own description, title and default stand. It reports
-// false, and changes nothing, when both say something of the same thing that cannot be combined.
+// merge adds the keywords of b to a, which keeps its own description, title and default. If both
+// constrain the same thing in ways that cannot be combined, it changes nothing and reports false.
 func merge(a, b *jsontree.Value) bool {
 	for _, m := range b.Members {
 		have := a.Get(m.Key)

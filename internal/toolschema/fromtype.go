@@ -14,17 +14,16 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// DurationPattern is what a [time.Duration] argument looks like: the form that [time.ParseDuration]
-// reads.
+// DurationPattern matches a [time.Duration] argument in the form that [time.ParseDuration] reads.
 const DurationPattern = `^[-+]?(0|([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$`
 
 const durationHint = `A duration such as "30s", "1m30s" or "2h".`
 
 // FromType returns the JSON Schema of the arguments that decode into t, which must be a struct or a
 // pointer to one. Fields follow encoding/json (names, omitempty, embedding, "-"); the tags are
-// those of github.com/invopop/jsonschema, and a description may hold commas. A field that is a
-// pointer, has omitempty or omitzero, or has a default is optional. It is an error when t is
-// recursive or holds a type that JSON cannot carry.
+// those of github.com/invopop/jsonschema, and a description may contain commas. A field that is a
+// pointer, has omitempty or omitzero, or has a default is optional. It is an error if t is
+// recursive or holds a type that JSON cannot represent.
 func FromType(t reflect.Type) (*jsontree.Value, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -47,7 +46,7 @@ func FromType(t reflect.Type) (*jsontree.Value, error) {
 	return v, nil
 }
 
-// reflectSchema asks invopop for the schema of t, with everything in one tree.
+// reflectSchema returns invopop's schema of t, with everything in one tree.
 func reflectSchema(t reflect.Type) (v *jsontree.Value, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -80,8 +79,7 @@ func implements(t, iface reflect.Type) bool {
 	return t.Implements(iface) || reflect.PointerTo(t).Implements(iface)
 }
 
-// isLeaf reports whether t decodes from one JSON value of its own making, whatever its Go fields
-// are.
+// isLeaf reports whether t decodes itself from one JSON value, whatever its Go fields are.
 func isLeaf(t reflect.Type) bool {
 	switch t {
 	case durationType, timeType, rawMessageType, numberType, bigIntType:
@@ -90,8 +88,8 @@ func isLeaf(t reflect.Type) bool {
 	return implements(t, schemaImpl) || implements(t, aliasImpl) || implements(t, jsonImpl) || implements(t, textImpl)
 }
 
-// mapType is asked first for every type. It returns a fresh schema each time, because the reflector
-// writes the tags of the field into it.
+// mapType is called first for every type. It returns a fresh schema each time, because the
+// reflector writes the tags of the field into it.
 func mapType(t reflect.Type) *jsonschema.Schema {
 	switch t {
 	case durationType:
@@ -111,14 +109,15 @@ func mapType(t reflect.Type) *jsonschema.Schema {
 	case reflect.PointerTo(t).Implements(schemaImpl):
 		return reflect.New(t).Interface().(interface{ JSONSchema() *jsonschema.Schema }).JSONSchema()
 	case implements(t, jsonImpl):
-		return &jsonschema.Schema{} // it reads JSON its own way: anything may be right
+		return &jsonschema.Schema{} // it has its own JSON decoding: any value may be valid
 	case implements(t, textImpl):
 		return &jsonschema.Schema{Type: "string"}
 	}
 	return nil
 }
 
-// checkType finds what would make the reflector overflow the stack or panic, and names where it is.
+// checkType finds types that would make the reflector overflow the stack or panic, and names their
+// location.
 func checkType(t reflect.Type, at string, above []reflect.Type) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

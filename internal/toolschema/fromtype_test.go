@@ -40,7 +40,7 @@ type mutual struct {
 	Other *struct{ Back map[string]mutual } `json:"other"`
 }
 
-// TestFromType compares property by property: what a field becomes, and whether it is required.
+// TestFromType compares property by property: the schema of each field, and whether it is required.
 func TestFromType(t *testing.T) {
 	type in struct {
 		Common

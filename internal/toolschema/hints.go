@@ -6,12 +6,13 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// structural keywords are handled by name; they are neither copied nor put into words.
+// structural keywords are handled by name; they are neither copied nor described in words.
 var structural = words("type", "properties", "required", "additionalProperties", "items", "prefixItems", "anyOf", "enum",
 	"description", "title", "$schema", "$id", "id", "$defs", "definitions", "$comment", "$anchor", "nullable",
 	"additionalItems", "unevaluatedProperties", "readOnly", "writeOnly", "deprecated")
 
-// keywords copies what the dialect knows of flat to out and puts the rest into words.
+// keywords copies the keywords of flat that the dialect knows to out and describes the rest in
+// words.
 func (e *emitter) keywords(out *jsontree.Value, f *flat) {
 	for _, m := range f.Members {
 		switch {
@@ -26,7 +27,7 @@ func (e *emitter) keywords(out *jsontree.Value, f *flat) {
 	}
 }
 
-// hintWords are the words for a keyword; % stands for its value.
+// hintWords are the words for a keyword; % is replaced by its value.
 var hintWords = map[string]string{
 	"minimum": "at least %", "maximum": "at most %", "exclusiveMinimum": "more than %", "exclusiveMaximum": "less than %",
 	"multipleOf": "a multiple of %", "pattern": "matches %", "format": "format %", "default": "default %",
@@ -36,7 +37,7 @@ var hintWords = map[string]string{
 	"uniqueItems": "no duplicates",
 }
 
-// hint puts one keyword into words.
+// hint describes one keyword in words.
 func hint(key string, v *jsontree.Value) string {
 	if strings.HasPrefix(key, "x-") {
 		return ""

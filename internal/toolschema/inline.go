@@ -45,8 +45,8 @@ func lookup(root *jsontree.Value, ref string) *jsontree.Value {
 	return v
 }
 
-// plain inlines the references of a schema that has no recursion, and leaves one that has alone:
-// there is no finite form of it without references.
+// plain inlines the references of a schema without recursion. A recursive schema is left unchanged:
+// without references it has no finite form.
 func plain(root *jsontree.Value) (*jsontree.Value, bool, error) {
 	in := &inliner{root: root}
 	v := in.value(root, nil)
@@ -61,14 +61,14 @@ func plain(root *jsontree.Value) (*jsontree.Value, bool, error) {
 	return v, true, nil
 }
 
-// inliner replaces references by what they name, everywhere a schema can stand.
+// inliner replaces references with their targets, wherever a schema is allowed.
 type inliner struct {
 	root  *jsontree.Value
 	nodes int
 	stuck bool // a reference is recursive, or leaves the schema
 }
 
-// dataKeywords hold data, not schemas, and are copied as they are.
+// dataKeywords hold data, not schemas, and are copied unchanged.
 var dataKeywords = words("enum", "const", "default", "examples", "required", "type", "$defs", "definitions")
 
 func (in *inliner) value(v *jsontree.Value, above []string) *jsontree.Value {
@@ -116,8 +116,8 @@ func (in *inliner) object(v *jsontree.Value, above []string) *jsontree.Value {
 	return out
 }
 
-// beside combines a reference's target with the keywords that stand beside the reference:
-// descriptions replace the target's, anything else applies as well.
+// beside combines a reference's target with the keywords next to the reference: descriptions
+// replace the target's; all others apply in addition.
 func (in *inliner) beside(v, target *jsontree.Value, above []string) *jsontree.Value {
 	rest := jsontree.NewObject()
 	for _, m := range v.Members {
@@ -142,7 +142,7 @@ func (in *inliner) beside(v, target *jsontree.Value, above []string) *jsontree.V
 	return out
 }
 
-// entangled keywords mean something only together with others of the same schema.
+// entangled keywords have a meaning only together with others of the same schema.
 var entangled = words("properties", "patternProperties", "additionalProperties", "unevaluatedProperties", "items",
 	"prefixItems", "additionalItems", "unevaluatedItems", "contains", "minContains", "maxContains", "if", "then", "else")
 

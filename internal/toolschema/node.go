@@ -17,12 +17,12 @@ type emitter struct {
 	props  int
 }
 
-// rootNode rewrites the schema of all arguments, which must come out as an object.
+// rootNode rewrites the schema of all arguments. The result must be an object.
 func (e *emitter) rootNode(root *jsontree.Value) (*jsontree.Value, error) {
 	f := e.flatten(root, []string{"#"})
 	if forms := f.Get("anyOf"); forms != nil && f.Get("properties") == nil {
-		// No provider takes a union as the whole of the arguments: offer every property of every
-		// form.
+		// No provider accepts a union as the type of all arguments: offer every property of every
+		// alternative.
 		e.strict = false
 		e.unite(f, forms)
 		f.hints = append(f.hints, "give the arguments of one form only")
@@ -42,8 +42,8 @@ func (e *emitter) rootNode(root *jsontree.Value) (*jsontree.Value, error) {
 	return out, nil
 }
 
-// unite merges the properties of the forms of a union into f; none is required that not all
-// require.
+// unite merges the properties of the alternatives of a union into f. A property is required only if
+// all alternatives require it.
 func (e *emitter) unite(f *flat, forms *jsontree.Value) {
 	props, count := jsontree.NewObject(), map[string]int{}
 	for _, form := range forms.Items {
@@ -82,7 +82,7 @@ func strs(v *jsontree.Value) []string {
 	return out
 }
 
-// node rewrites one schema below the root. above are the references being followed.
+// node rewrites one schema below the root. above lists the references being followed.
 func (e *emitter) node(v *jsontree.Value, depth int, above []string) (*jsontree.Value, error) {
 	if e.nodes++; e.nodes > maxNodes {
 		return nil, errTooLarge
@@ -123,8 +123,8 @@ func (e *emitter) node(v *jsontree.Value, depth int, above []string) (*jsontree.
 	return out, nil
 }
 
-// typesOf returns the types of a schema other than null, inferring them where they are not written,
-// and whether null is one.
+// typesOf returns the types of a schema other than null, inferring them if they are not written,
+// and whether null is one of them.
 func typesOf(v *jsontree.Value) (types []string, null bool) {
 	t := v.Get("type")
 	switch {
@@ -180,8 +180,8 @@ func (e *emitter) single(f *flat, types []string, depth int, above []string) (*j
 	return out, nil
 }
 
-// setEnum writes the allowed values, as text where the dialect has no other: mending reads them
-// back.
+// setEnum writes the allowed values, as text if the dialect has only that. The repair of arguments
+// converts them back.
 func (e *emitter) setEnum(out, enum *jsontree.Value) {
 	values := jsontree.NewArray()
 	for _, x := range enum.Items {
@@ -198,7 +198,7 @@ func (e *emitter) setEnum(out, enum *jsontree.Value) {
 	out.Set("enum", values)
 }
 
-// anything rewrites a schema that takes any value.
+// anything rewrites a schema that accepts any value.
 func (e *emitter) anything() *jsontree.Value {
 	e.strict = false
 	out := jsontree.NewObject()
@@ -262,8 +262,8 @@ func (e *emitter) object(f *flat, depth int, above []string) (*jsontree.Value, e
 	return out, nil
 }
 
-// opens reports whether additionalProperties lets in members beyond the declared ones on purpose,
-// or shuts them out.
+// opens reports whether additionalProperties explicitly allows members beyond the declared ones, or
+// forbids them.
 func opens(extra *jsontree.Value) (open, closed bool) {
 	if extra == nil {
 		return false, false
@@ -274,8 +274,8 @@ func opens(extra *jsontree.Value) (open, closed bool) {
 	return true, false
 }
 
-// openObject rewrites a map, or an object of any shape. Where the dialect cannot express it, it is
-// asked for as JSON text, which mending reads.
+// openObject rewrites a map, or an object of any shape. If the dialect cannot express it, it is
+// requested as JSON text, which the repair of arguments reads.
 func (e *emitter) openObject(f *flat, extra *jsontree.Value, depth int, above []string) (*jsontree.Value, error) {
 	e.strict = false
 	out := jsontree.NewObject()
@@ -301,8 +301,8 @@ func (e *emitter) openObject(f *flat, extra *jsontree.Value, depth int, above []
 	return out, nil
 }
 
-// array rewrites a list. A list of fixed positions becomes one whose elements take any of their
-// types.
+// array rewrites a list. A tuple with fixed positions becomes a list whose elements may have any of
+// their types.
 func (e *emitter) array(f *flat, depth int, above []string) (*jsontree.Value, error) {
 	out := jsontree.NewObject()
 	out.Set("type", jsontree.NewString("array"))
@@ -338,7 +338,7 @@ func distinct(tuple *jsontree.Value) *jsontree.Value {
 	return out
 }
 
-// union rewrites anyOf. null leaves the union and is said in the dialect's own way.
+// union rewrites anyOf. null is removed from the union and expressed in the dialect's own way.
 func (e *emitter) union(f *flat, forms []*jsontree.Value, null bool, depth int, above []string) (*jsontree.Value, bool, error) {
 	list := jsontree.NewArray()
 	for _, form := range forms {
@@ -366,7 +366,7 @@ func (e *emitter) union(f *flat, forms []*jsontree.Value, null bool, depth int, 
 	return out, null, nil
 }
 
-// typeUnion rewrites a schema of several types as a union of schemas of one each.
+// typeUnion rewrites a schema with several types as a union of schemas with one type each.
 func (e *emitter) typeUnion(f *flat, types []string, depth int, above []string) (*jsontree.Value, error) {
 	list := jsontree.NewArray()
 	for _, t := range types {
@@ -403,7 +403,7 @@ func (e *emitter) typeUnion(f *flat, types []string, depth int, above []string) 
 	return out, nil
 }
 
-// setNull lets out be null, in the dialect's way.
+// setNull makes out accept null, in the dialect's way.
 func (e *emitter) setNull(out *jsontree.Value) {
 	if e.rules.nullable {
 		out.Set("nullable", jsontree.NewBool(true))
@@ -437,7 +437,7 @@ func clipJSON(v *jsontree.Value) string {
 	return text
 }
 
-// isNull reports whether a form of a union is null alone.
+// isNull reports whether an alternative of a union is only null.
 func (e *emitter) isNull(form *jsontree.Value) bool {
 	if all := form.Get("allOf"); all != nil && len(all.Items) == 2 {
 		form = all.Items[0]

@@ -8,9 +8,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// refine walks the schema v that the reflector made of t and corrects what the reflector gets
-// wrong: descriptions cut at a comma, which fields are optional and nullable, and fields that
-// another one hides.
+// refine walks the schema v that the reflector made of t and corrects the reflector's mistakes:
+// descriptions cut at a comma, which fields are optional and nullable, and fields that another one
+// hides.
 func refine(t reflect.Type, v *jsontree.Value) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -46,7 +46,7 @@ func patterns(v *jsontree.Value) []jsontree.Member {
 	return nil
 }
 
-// openTrue turns the schema true into {}, which says the same and can hold a description.
+// openTrue converts the schema true into {}, which means the same and can hold a description.
 func openTrue(v *jsontree.Value) *jsontree.Value {
 	if b, ok := v.Bool(); ok && b {
 		return jsontree.NewObject()
@@ -99,11 +99,11 @@ func refineStruct(t reflect.Type, v *jsontree.Value) error {
 	return nil
 }
 
-// reflectField asks for the schema of one field alone, outside the struct that hides it.
+// reflectField returns the schema of one field alone, outside the struct that hides it.
 func reflectField(f field) (*jsontree.Value, error) {
 	sf := f.StructField
 	sf.Anonymous, sf.Offset, sf.Index = false, 0, nil
-	const key = "v" // the reflector takes the key "-" for a field to leave out
+	const key = "v" // the reflector would leave out a field with the key "-"
 	sf.Tag = reflect.StructTag(fmt.Sprintf("json:%q jsonschema:%q jsonschema_description:%q",
 		key, sf.Tag.Get("jsonschema"), sf.Tag.Get("jsonschema_description")))
 	v, err := reflectSchema(reflect.StructOf([]reflect.StructField{sf}))
@@ -114,7 +114,7 @@ func reflectField(f field) (*jsontree.Value, error) {
 }
 
 // unwrapNullable undoes the reflector's oneOf for the tag "nullable"; null is added again in the
-// form every provider takes.
+// form that every provider accepts.
 func unwrapNullable(p *jsontree.Value) *jsontree.Value {
 	one := p.Get("oneOf")
 	if one != nil && len(p.Members) == 1 && len(one.Items) == 2 && one.Items[1].Get("type").IsString("null") {
@@ -123,7 +123,7 @@ func unwrapNullable(p *jsontree.Value) *jsontree.Value {
 	return p
 }
 
-// describe sets the description of p from f's tags and says whether the field may be absent or
+// describe sets the description of p from f's tags and reports whether the field may be absent or
 // null.
 func describe(f field, p *jsontree.Value) (optional, nullable bool, err error) {
 	tag := f.Tag.Get("jsonschema")
@@ -177,7 +177,7 @@ func fixDefault(f field, p *jsontree.Value) error {
 	return fmt.Errorf("field %s: default %q does not fit a %v", f.Name, text, f.Type)
 }
 
-// makeNullable lets p be null as well.
+// makeNullable makes p accept null as well.
 func makeNullable(p *jsontree.Value) {
 	null := jsontree.NewString("null")
 	switch t := p.Get("type"); {
@@ -190,7 +190,7 @@ func makeNullable(p *jsontree.Value) {
 		alt.Set("type", null)
 		p.Get("oneOf").Items = append(p.Get("oneOf").Items, alt)
 	case t == nil && p.Get("enum") == nil:
-		return // it may be anything already
+		return // it accepts anything already
 	case t != nil && t.Kind == jsontree.Array:
 		for _, x := range t.Items {
 			if x.IsString("null") {

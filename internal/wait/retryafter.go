@@ -8,9 +8,9 @@ import (
 )
 
 // RetryAfter returns the wait that a response's headers ask for, or 0: Retry-After-Ms, or
-// Retry-After in seconds or as a date (RFC 9110, section 10.2.3). A date counts from the server's
-// own clock, its Date header, so that a client's clock that is off does not matter; without one it
-// counts from now.
+// Retry-After in seconds or as a date (RFC 9110, section 10.2.3). A date is compared with the
+// server's own clock, its Date header, so that an inaccurate client clock does not matter; without
+// a Date header it is compared with now.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	if d, ok := units(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return d
@@ -29,7 +29,7 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 	return max(0, at.Sub(now))
 }
 
-// units reads a number of units, within what a Duration holds.
+// units parses a number of units, limited to the range of a Duration.
 func units(value string, unit time.Duration) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
 	if err != nil || !(n >= 0 && n < 1e9) {

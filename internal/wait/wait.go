@@ -1,4 +1,4 @@
-// Package wait waits a while, or as long as a context lives, and reads how long a server asks to
+// Package wait waits for a duration or until a context ends, and reads how long a server asks to
 // wait.
 package wait
 
@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// For returns nil after d, or the cause of ctx's end when that comes first.
+// For returns nil after d, or the cause of ctx's end if that comes first.
 func For(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -10,7 +10,7 @@ import (
 	"math"
 )
 
-// answer is the body of an answer, as far as it matters.
+// answer is the body of a response, with only the fields that matter.
 type answer struct {
 	Data []struct {
 		Index     *int            `json:"index"`
@@ -19,8 +19,8 @@ type answer struct {
 	Error json.RawMessage `json:"error"`
 }
 
-// parseAnswer returns the vectors of n texts in their order. dim is how many components they must
-// have; with 0 they must have as many as each other.
+// parseAnswer returns the vectors of n texts in order. Each must have dim components; if dim is 0,
+// all must have the same number.
 func parseAnswer(data []byte, n, dim int) ([][]float32, error) {
 	var a answer
 	if err := json.Unmarshal(data, &a); err != nil {
@@ -34,7 +34,7 @@ func parseAnswer(data []byte, n, dim int) ([][]float32, error) {
 	}
 	vectors := make([][]float32, n)
 	for i, d := range a.Data {
-		at := i // servers that give no indices keep the order
+		at := i // servers that send no indices keep the order
 		if d.Index != nil {
 			at = *d.Index
 		}
@@ -54,7 +54,7 @@ func parseAnswer(data []byte, n, dim int) ([][]float32, error) {
 	return vectors, nil
 }
 
-// parseVector reads an array of numbers, or the base64 of their float32 in little-endian bytes.
+// parseVector parses an array of numbers, or base64 of little-endian float32 numbers.
 func parseVector(raw json.RawMessage) ([]float32, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) > 0 && raw[0] == '"' {

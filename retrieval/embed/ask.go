@@ -21,7 +21,7 @@ type request struct {
 	Encoding   string   `json:"encoding_format,omitempty"`
 }
 
-// ask sends one request and reads its answer.
+// ask sends one request and reads the response.
 func (o *OpenAI) ask(ctx context.Context, texts []string) ([][]float32, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.cfg.Timeout)
 	defer cancel()
@@ -57,7 +57,7 @@ func (o *OpenAI) ask(ctx context.Context, texts []string) ([][]float32, error) {
 	return vectors, nil
 }
 
-// post sends the body.
+// post sends the request body.
 func (o *OpenAI) post(ctx context.Context, body request) (*http.Response, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -80,7 +80,8 @@ func (o *OpenAI) post(ctx context.Context, body request) (*http.Response, error)
 	return o.client.Do(req)
 }
 
-// answerLimit is how many bytes the answer for n texts may have: numbers in JSON take some twenty.
+// answerLimit returns the maximum size in bytes of the response for n texts: a number in JSON takes
+// about twenty bytes.
 func (o *OpenAI) answerLimit(n int) int64 {
 	dim := o.Dim()
 	if dim == 0 {
@@ -91,8 +92,7 @@ func (o *OpenAI) answerLimit(n int) int64 {
 
 var errLarge = errors.New("the answer is larger than the vectors that were asked for can be")
 
-// readLimited reads a body that has at most limit bytes. A body that breaks off is worth another
-// try.
+// readLimited reads a body of at most limit bytes. An error in the middle of the body is retryable.
 func readLimited(r io.Reader, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
@@ -104,12 +104,12 @@ func readLimited(r io.Reader, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// passing is an error of the connection, which may pass.
+// passing is a temporary error of the connection.
 type passing struct{ error }
 
 func (p *passing) Unwrap() error { return p.error }
 
-// again says whether to send a request once more after err, and when.
+// again reports whether to send a request again after err, and how long to wait first.
 func (o *OpenAI) again(err error, try int) (wait time.Duration, again bool) {
 	if try >= o.cfg.Retries {
 		return 0, false

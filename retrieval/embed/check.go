@@ -5,10 +5,11 @@ import (
 	"fmt"
 )
 
-// maxDim is more components than any model's vectors have.
+// maxDim is larger than the number of components of any model's vectors.
 const maxDim = 1 << 14
 
-// checkVector refuses what is no embedding of dim components, of any number if dim is 0.
+// checkVector returns an error if v is not an embedding of dim components, or of any number of
+// components if dim is 0.
 func checkVector(v []float32, dim int) error {
 	switch {
 	case len(v) == 0 || len(v) > maxDim:

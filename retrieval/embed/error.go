@@ -12,14 +12,14 @@ import (
 	"github.com/luthier-dev/luthier/internal/wait"
 )
 
-// Error is what a server answered instead of embeddings.
+// Error is an error response from a server.
 type Error struct {
-	Status     int           // of HTTP
-	Message    string        // of the server, shortened to one line
-	RetryAfter time.Duration // how long it asked to wait; 0 when it did not say
+	Status     int           // HTTP status
+	Message    string        // the server's message, shortened to one line
+	RetryAfter time.Duration // the wait that it asked for; 0 if none
 }
 
-// Error names the status and what the server said.
+// Error returns the status and the server's message.
 func (e *Error) Error() string {
 	s := fmt.Sprintf("the server answered %d %s", e.Status, http.StatusText(e.Status))
 	if e.Message != "" {
@@ -31,18 +31,19 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Refused tells whether the texts of the request are the reason, so that others may be embedded.
+// Refused reports whether the texts of the request are the cause, so that other texts may still be
+// embedded.
 func (e *Error) Refused() bool {
 	switch e.Status {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
 		return true
-	case http.StatusInternalServerError: // of llama.cpp for a text longer than its batch
+	case http.StatusInternalServerError: // llama.cpp's status for a text longer than its batch
 		return strings.Contains(e.Message, "too large to process")
 	}
 	return false
 }
 
-// passes tells whether the same request may succeed later.
+// passes reports whether the same request may succeed later.
 func (e *Error) passes() bool {
 	switch e.Status {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly:
@@ -53,12 +54,12 @@ func (e *Error) passes() bool {
 	return e.Status >= 500 && e.Status != http.StatusNotImplemented && !e.Refused()
 }
 
-// maxError is how much of an error's body is read.
+// maxError limits the bytes read of an error's body.
 const maxError = 16 << 10
 
-// readError makes an error of a response that is no success.
+// readError makes an error from an unsuccessful response.
 func readError(res *http.Response) *Error {
-	body, _ := io.ReadAll(io.LimitReader(res.Body, maxError)) // what there is of it
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxError)) // a partial body is fine
 	e := &Error{Status: res.StatusCode, RetryAfter: wait.RetryAfter(res.Header, time.Now())}
 	var parsed struct {
 		Error   json.RawMessage `json:"error"`
@@ -83,7 +84,7 @@ func readError(res *http.Response) *Error {
 	return e
 }
 
-// errorText returns what an error object says: message and code, or the string that it is.
+// errorText returns the text of an error object: its message and code, or the string itself.
 func errorText(raw json.RawMessage) string {
 	var object struct {
 		Message string `json:"message"`
@@ -102,7 +103,8 @@ func errorText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// excerpt makes one line of at most some 300 bytes of a server's words, without control characters.
+// excerpt returns the beginning of a server's text, about 300 bytes, on one line and without
+// control characters.
 func excerpt(s string) string {
 	const most = 300
 	s = strings.Map(func(r rune) rune {

@@ -11,7 +11,7 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/embed"
 )
 
-// Any server with OpenAI's embeddings API will do; here one that knows a single vector.
+// Any server with OpenAI's embeddings API works; this one returns a single vector.
 func ExampleNewOpenAI() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"data":[{"index":0,"embedding":[0.6,0.8]}]}`)

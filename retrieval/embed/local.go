@@ -15,19 +15,19 @@ type Model interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// LocalConfig says how a model in this process is used. The zero value is ready.
+// LocalConfig configures an embedder for a model in this process. The zero value is ready.
 type LocalConfig struct {
-	// Name stands for the model in the names of caches. Empty means the model's own name, which two
-	// files may share: give one that tells quantisations and versions apart where that matters.
+	// Name identifies the model in the names of caches. Empty means the model's own name, which two
+	// files may share: set a name that distinguishes quantisations and versions if that matters.
 	Name string
-	// Prefixes are put before texts; nil means what the model's name is known to want.
+	// Prefixes are put before texts; nil means those known for the model's name.
 	Prefixes *Prefixes
-	// MaxText is how many bytes of a text are embedded, the rest is not seen; 0 means 16 KiB. Texts
-	// that are longer than the model's context are refused by the model.
+	// MaxText limits the bytes of a text that are embedded; the rest is ignored. 0 means 16 KiB.
+	// The model refuses texts that are longer than its context.
 	MaxText int
 }
 
-// NewLocal makes an embedder of a model in this process. Closing the model is the caller's.
+// NewLocal returns an embedder for a model in this process. The caller must close the model.
 func NewLocal(m Model, cfg LocalConfig) (retrieval.Embedder, error) {
 	if m == nil {
 		return nil, errors.New("embed: new local embedder: the model is nil")
@@ -45,7 +45,7 @@ type local struct {
 	model Model
 	name  string
 	prep  preparation
-	dim   atomic.Int64 // 0 as long as nothing was embedded
+	dim   atomic.Int64 // 0 until a text has been embedded
 }
 
 func (l *local) Name() string { return l.prep.name("local "+l.name, 0) }

@@ -56,7 +56,8 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// TestLocalRefuses passes errors of the model on and refuses what is no embedding.
+// TestLocalRefuses checks that errors of the model are passed on, and that invalid embeddings are
+// refused.
 func TestLocalRefuses(t *testing.T) {
 	broken := errors.New("broken")
 	for name, spoil := range map[string]func([][]float32) ([][]float32, error){

@@ -14,53 +14,53 @@ import (
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
-// OpenAIConfig says which model on which server. Only Model is required.
+// OpenAIConfig selects a model on a server. Only Model is required.
 type OpenAIConfig struct {
-	Model   string // as the server names it
+	Model   string // as named by the server
 	BaseURL string // up to and including /v1; empty means OpenAI's own
 	Key     string // sent as a bearer token; empty means none, which suits local servers
-	Version string // becomes part of the embedder's name; change it when the server has another model under the same name
+	Version string // becomes part of the embedder's name; change it if the server replaces the model under the same name
 
-	// Dimensions asks for vectors of so many components, which some models can shorten; 0 means the
-	// model's own.
+	// Dimensions requests vectors of that many components, which some models can shorten; 0 means
+	// the model's own number.
 	Dimensions int
-	// Prefixes are put before texts; nil means what the model's name is known to want, see
-	// [PrefixesOf].
+	// Prefixes are put before texts; nil means those known for the model's name, see [PrefixesOf].
 	Prefixes *Prefixes
-	// MaxText is how many bytes of a text are embedded, the rest is not seen; 0 means 16 KiB.
+	// MaxText limits the bytes of a text that are embedded; the rest is ignored. 0 means 16 KiB.
 	MaxText int
 
-	Batch       int           // texts of one request; 0 means 64
-	Concurrency int           // requests at a time of one call of Embed; 0 means 2
-	Retries     int           // how often a failed request is sent again; 0 means 4, less than 0 never
-	MaxWait     time.Duration // the longest wait that a server may ask for before another try; 0 means a minute
+	Batch       int           // texts per request; 0 means 64
+	Concurrency int           // concurrent requests of one call of Embed; 0 means 2
+	Retries     int           // retries of a failed request; 0 means 4, negative means none
+	MaxWait     time.Duration // the longest wait that a server may ask for before a retry; 0 means a minute
 	Timeout     time.Duration // of one request; 0 means two minutes
 
-	Headers    map[string]string // more request headers
+	Headers    map[string]string // additional request headers
 	HTTPClient *http.Client      // nil means a client on http.DefaultTransport that follows no redirects
 }
 
-// OpenAI is an embedder that asks a server with OpenAI's embeddings API: POST /embeddings. It is
+// OpenAI is an embedder that uses a server with OpenAI's embeddings API: POST /embeddings. It is
 // safe for concurrent use.
 //
-// Texts go in batches, several at a time. A request that fails for a reason that passes is sent
-// again, after as long as the server asks for. Vectors come as base64 where the server can, and are
-// put into the order of the texts by the indices that the server gives. An answer is refused when
-// it is too large, when there is not one vector for each text, or when a vector is no embedding: of
-// another number of components than the others, not finite, or all zeros.
+// Texts are sent in batches, several at a time. A request that fails for a temporary reason is sent
+// again, after the wait that the server asks for. Vectors are requested as base64 if the server
+// supports it, and are put into the order of the texts by the indices in the response. A response
+// is refused if it is too large, if it does not have exactly one vector for each text, or if a
+// vector is not a valid embedding: it has a different number of components than the others, is not
+// finite, or is all zeros.
 type OpenAI struct {
 	cfg    OpenAIConfig
 	url    string
 	client *http.Client
 	prep   preparation
-	dim    atomic.Int64 // 0 while that is not known
-	plain  atomic.Bool  // the server takes no encoding_format
+	dim    atomic.Int64 // 0 while not known
+	plain  atomic.Bool  // the server does not support encoding_format
 	sleep  func(ctx context.Context, d time.Duration) error
 }
 
 var _ retrieval.Embedder = (*OpenAI)(nil)
 
-// NewOpenAI makes an embedder. Nothing is sent before the first text is embedded.
+// NewOpenAI returns an embedder. Nothing is sent before the first text is embedded.
 func NewOpenAI(cfg OpenAIConfig) (*OpenAI, error) {
 	if cfg.Model == "" {
 		return nil, fmt.Errorf("embed: new OpenAI embedder: OpenAIConfig.Model is empty; vectors are kept under its name")
@@ -102,8 +102,8 @@ func (c *OpenAIConfig) setDefaults() {
 	}
 }
 
-// Name says what decides the vectors of documents. The server's address is no part of it: a model
-// is the same wherever it runs.
+// Name identifies everything that determines the vectors of documents. The server's address is not
+// part of it: a model is the same wherever it runs.
 func (o *OpenAI) Name() string {
 	model := "openai " + o.cfg.Model
 	if o.cfg.Version != "" {
@@ -112,10 +112,11 @@ func (o *OpenAI) Name() string {
 	return o.prep.name(strings.Join(strings.Fields(model), " "), o.cfg.Dimensions)
 }
 
-// Dim is the number of components of a vector, 0 before the first answer unless Dimensions says it.
+// Dim returns the number of components of a vector. It is 0 before the first response unless
+// Dimensions sets it.
 func (o *OpenAI) Dim() int { return int(o.dim.Load()) }
 
-// Embed returns a vector for each text; see [retrieval.Embedder]. An error of the server is a
+// Embed returns a vector for each text; see [retrieval.Embedder]. An error from the server is an
 // *[Error].
 func (o *OpenAI) Embed(ctx context.Context, texts []string, kind retrieval.EmbedKind) ([][]float32, error) {
 	texts = o.prep.apply(texts, kind)
@@ -147,7 +148,7 @@ func (o *OpenAI) Embed(ctx context.Context, texts []string, kind retrieval.Embed
 	return vectors, nil
 }
 
-// batch asks for the vectors of some texts, again when the reason of a failure passes.
+// batch requests the vectors of some texts, retrying after temporary failures.
 func (o *OpenAI) batch(ctx context.Context, texts []string) ([][]float32, error) {
 	for try := 0; ; try++ {
 		vectors, err := o.ask(ctx, texts)

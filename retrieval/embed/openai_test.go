@@ -25,13 +25,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// server answers embeddings requests as edit makes it; without, as it should.
+// server answers embeddings requests with edit, or correctly if there is none.
 type server struct {
 	*httptest.Server
 	mu   sync.Mutex
 	got  []request
 	busy atomic.Int64
-	most atomic.Int64 // requests at a time
+	most atomic.Int64 // maximum of concurrent requests
 }
 
 func serve(t *testing.T, handle func(w http.ResponseWriter, r *http.Request, body request)) *server {
@@ -56,7 +56,7 @@ func serve(t *testing.T, handle func(w http.ResponseWriter, r *http.Request, bod
 	return s
 }
 
-// vectorOf is the embedding that the servers here give a text.
+// vectorOf returns the embedding that the test servers return for a text.
 func vectorOf(text string) []float32 {
 	v := []float32{float32(len(text)) + 1, -0.1, 1e-7, 3e30}
 	for i := range text {
@@ -65,7 +65,7 @@ func vectorOf(text string) []float32 {
 	return v
 }
 
-// answerWell writes the embeddings of all inputs, in reverse order, as base64 if that is asked for.
+// answerWell writes the embeddings of all inputs, in reverse order, as base64 if requested.
 func answerWell(w http.ResponseWriter, _ *http.Request, body request) {
 	var data []map[string]any
 	for i := len(body.Input) - 1; i >= 0; i-- {
@@ -101,8 +101,8 @@ func newOpenAI(t *testing.T, s *server, cfg OpenAIConfig) *OpenAI {
 	return o
 }
 
-// TestOpenAI embeds texts in batches, with prefixes, cut to length, and gives the vectors in the
-// texts' order.
+// TestOpenAI checks that texts are embedded in batches, with prefixes and cut to length, and that
+// the vectors are in the order of the texts.
 func TestOpenAI(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request, body request) {
 		if got := r.Header.Get("Authorization") + r.Header.Get("X-More"); got != "Bearer secretyes" {
@@ -146,7 +146,8 @@ func TestOpenAI(t *testing.T) {
 	}
 }
 
-// TestPlainNumbers asks a server that knows no encoding_format again without it, once and for all.
+// TestPlainNumbers: if a server does not support encoding_format, the request is sent again without
+// it, and so are all later ones.
 func TestPlainNumbers(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request, body request) {
 		if body.Encoding != "" {
@@ -170,13 +171,13 @@ func TestPlainNumbers(t *testing.T) {
 	}
 }
 
-// TestTriesAgain sends a request again when the reason of its failure passes, after as long as the
-// server asks for.
+// TestTriesAgain checks that a request is sent again after a temporary failure, after the wait that
+// the server asks for.
 func TestTriesAgain(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		fail  func(w http.ResponseWriter)
-		tries int           // in all; 3 is until it succeeds
+		tries int           // in total; 3 means until it succeeds
 		wait  time.Duration // before the second; 0 for any
 	}{
 		{"limited", func(w http.ResponseWriter) { w.Header().Set("Retry-After", "7"); w.WriteHeader(429) }, 3, 7 * time.Second},
@@ -224,7 +225,7 @@ func TestTriesAgain(t *testing.T) {
 	}
 }
 
-// TestGivesUp ends after the last retry, and at once when it may not try again.
+// TestGivesUp checks that a call ends after the last retry, and immediately if it may not retry.
 func TestGivesUp(t *testing.T) {
 	var n atomic.Int64
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ request) {
@@ -245,8 +246,8 @@ func TestGivesUp(t *testing.T) {
 	}
 }
 
-// TestHostileAnswers refuses answers that are no embeddings, with words that say why, and never
-// sends the request again.
+// TestHostileAnswers checks that responses that are not embeddings are refused with a clear reason,
+// and that the request is never sent again.
 func TestHostileAnswers(t *testing.T) {
 	b64 := func(bits ...uint32) string {
 		var b []byte
@@ -298,7 +299,8 @@ func TestHostileAnswers(t *testing.T) {
 	}
 }
 
-// TestEndlessAnswers stops reading what never ends: answers, errors, and headers that never come.
+// TestEndlessAnswers checks that endless responses are not read on: bodies, errors, and headers
+// that never come.
 func TestEndlessAnswers(t *testing.T) {
 	var sent atomic.Int64
 	endless := func(w http.ResponseWriter, r *http.Request) {
@@ -328,8 +330,8 @@ func TestEndlessAnswers(t *testing.T) {
 	}
 }
 
-// TestCancelled ends a call that waits for the server or for another try, with the reason of the
-// context.
+// TestCancelled checks that a call that waits for the server or for a retry ends with the cause of
+// the context.
 func TestCancelled(t *testing.T) {
 	why := errors.New("the host closes")
 	for name, handle := range map[string]func(http.ResponseWriter, *http.Request){
@@ -350,7 +352,8 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestOneBatchFails returns the error of the batch that failed and ends the others.
+// TestOneBatchFails checks that the error of the failed batch is returned and the other batches are
+// stopped.
 func TestOneBatchFails(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request, body request) {
 		if body.Input[0] == "bad" {
@@ -365,7 +368,7 @@ func TestOneBatchFails(t *testing.T) {
 	}
 }
 
-// TestNewOpenAIRefuses covers settings that cannot work.
+// TestNewOpenAIRefuses checks that invalid settings are refused.
 func TestNewOpenAIRefuses(t *testing.T) {
 	for _, cfg := range []OpenAIConfig{
 		{}, {Model: "x", BaseURL: "localhost:8080"}, {Model: "x", BaseURL: "ftp://x/v1"}, {Model: "x", BaseURL: "http://"},
@@ -377,7 +380,7 @@ func TestNewOpenAIRefuses(t *testing.T) {
 	}
 }
 
-// TestPrefixesOf has names as hubs and servers write them.
+// TestPrefixesOf checks names as hubs and servers write them.
 func TestPrefixesOf(t *testing.T) {
 	got := map[string]string{}
 	for _, name := range []string{"nomic-ai/nomic-embed-text-v1.5", "nomic-embed-text:latest", "intfloat/multilingual-e5-large", "intfloat/e5-base-v2",
@@ -401,8 +404,8 @@ func TestPrefixesOf(t *testing.T) {
 	}
 }
 
-// FuzzAnswer parses any bytes as an answer. What it takes is n vectors of one size without anything
-// that is no number.
+// FuzzAnswer parses arbitrary bytes as a response. If they are accepted, the result is n vectors of
+// the same size without NaN.
 func FuzzAnswer(f *testing.F) {
 	for _, body := range []string{
 		`{"data":[{"index":1,"embedding":[1,-2.5e3]},{"index":0,"embedding":"AACAPwAAAEA="}]}`,

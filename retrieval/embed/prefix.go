@@ -2,12 +2,12 @@ package embed
 
 import "strings"
 
-// Prefixes are put before texts. Many models were trained with one for what is searched for and
-// another for what is searched, and find noticeably less without.
+// Prefixes are put before texts. Many models were trained with one prefix for queries and another
+// for documents, and find noticeably less without them.
 type Prefixes struct{ Query, Document string }
 
-// PrefixesOf returns what a model wants before its texts, as far as its name tells; the zero value
-// where nothing is known or wanted. Sources are the models' cards.
+// PrefixesOf returns the prefixes that a model expects, judged by its name. It returns the zero
+// value if none are known or expected. Sources are the models' cards.
 func PrefixesOf(model string) Prefixes {
 	name := strings.ToLower(model)
 	for _, m := range prefixed {
@@ -32,7 +32,7 @@ const (
 	askCode     = "Represent this query for searching relevant code: "
 )
 
-// prefixed lists models by words of their names; the first that fits counts.
+// prefixed lists models by words of their names; the first match counts.
 var prefixed = []struct {
 	words []string
 	Prefixes

@@ -7,11 +7,11 @@ import (
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
-// defaultMaxText keeps texts below 8,192 tokens, the limit of OpenAI's models and many others, for
-// text of two bytes a token and more.
+// defaultMaxText keeps texts below 8,192 tokens, the limit of OpenAI's models and many others, if a
+// token has at least two bytes on average.
 const defaultMaxText = 16 << 10
 
-// preparation is what is done to texts before they are embedded.
+// preparation describes how texts are changed before they are embedded.
 type preparation struct {
 	prefixes Prefixes
 	max      int // bytes
@@ -30,7 +30,7 @@ func newPreparation(model string, p *Prefixes, maxText int) preparation {
 	return prep
 }
 
-// name describes what decides the vectors of documents.
+// name identifies everything that determines the vectors of documents.
 func (p preparation) name(model string, dim int) string {
 	name := fmt.Sprintf("%s, texts to %d bytes", model, p.max)
 	if p.prefixes.Document != "" {
@@ -42,7 +42,7 @@ func (p preparation) name(model string, dim int) string {
 	return name
 }
 
-// apply returns the texts as they are embedded.
+// apply returns the texts in the form in which they are embedded.
 func (p preparation) apply(texts []string, kind retrieval.EmbedKind) []string {
 	prefix := p.prefixes.Document
 	if kind == retrieval.EmbedQuery {

@@ -1,14 +1,14 @@
-// Package treesitter finds definitions and references by grammars instead of by the
-// shape of code:
+// Package treesitter finds definitions and references with grammars instead of by the shape of
+// code:
 //
 //	x, err := retrieval.Open(ctx, dir, retrieval.Config{Parser: treesitter.New()})
 //
-// It is a package of its own because it needs cgo and a C compiler, takes some twenty
-// seconds to compile and adds about 9 MB to a program, and because a fault in a
-// grammar's C code would end the process. Python, JavaScript, TypeScript, Rust, Java, C
-// and C++ are in; C#, PHP and Ruby with the build tag luthier_allgrammars. Without cgo,
-// or with the tag luthier_nosymbols, it builds all the same and does what the parser in
-// pure Go does; so it does with what a grammar cannot read, such as C full of macros.
+// It is a separate package because it needs cgo and a C compiler, takes about twenty seconds to
+// compile and adds about 9 MB to a program, and because a fault in a grammar's C code would end the
+// process. Python, JavaScript, TypeScript, Rust, Java, C and C++ are included; C#, PHP and Ruby
+// with the build tag luthier_allgrammars. Without cgo, or with the tag luthier_nosymbols, the
+// package still builds and works like the parser in pure Go. It also uses that parser for code that
+// a grammar cannot read, such as C full of macros.
 package treesitter
 
 import (
@@ -22,5 +22,5 @@ func New() retrieval.Parser { return parser{treesitter.New()} }
 
 type parser struct{ symbols.Parser }
 
-// Name tells its symbols from those of other parsers in the cache.
+// Name distinguishes its symbols from those of other parsers in the cache.
 func (parser) Name() string { return "treesitter" }

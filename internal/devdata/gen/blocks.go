@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// format is a type of tensors.
+// format is a tensor type.
 type format struct {
 	name   string
-	number uint32 // in the file
+	number uint32 // the type's number in the file format
 	encode func([]float32) []byte
 }
 
@@ -46,8 +46,8 @@ func blocks(size int, encode func(x []float64) []byte) func([]float32) []byte {
 	}
 }
 
-// half returns the half-precision number nearest to v: of all 65536 that there are in principle,
-// found by its exponent. v is smaller than 65504.
+// half returns the half-precision number nearest to v, computed from the exponent of v. v is
+// smaller than 65504.
 func half(v float64) uint16 {
 	sign := uint16(0)
 	if math.Signbit(v) {
@@ -59,12 +59,12 @@ func half(v float64) uint16 {
 	}
 	steps := math.RoundToEven(math.Ldexp(v, 10-exp)) // of 2^(exp-10)
 	if exp == -14 {
-		return sign | uint16(steps) // the first 1024 are subnormal, the others follow without a gap
+		return sign | uint16(steps) // the first 1024 values are subnormal; the others follow without a gap
 	}
 	return sign | uint16(int(steps)+(exp+14)<<10)
 }
 
-// unhalf is the value of a half-precision number that is not infinite.
+// unhalf returns the value of a finite half-precision number.
 func unhalf(h uint16) float64 {
 	exp, frac := int(h>>10&31), float64(h&1023)
 	v := math.Ldexp(frac, -24)
@@ -77,7 +77,7 @@ func unhalf(h uint16) float64 {
 	return v
 }
 
-// encodeQ80: a scale, and 32 numbers of 8 bits.
+// encodeQ80 encodes a block of Q8_0: a scale, and 32 numbers of 8 bits.
 func encodeQ80(x []float64) []byte {
 	most := 0.0
 	for _, v := range x {
@@ -91,8 +91,8 @@ func encodeQ80(x []float64) []byte {
 	return out
 }
 
-// encodeQ40: a scale, and 32 numbers of 4 bits, from -8 to 7 times the scale; byte i has the
-// numbers i and i+16.
+// encodeQ40 encodes a block of Q4_0: a scale, and 32 numbers of 4 bits that stand for -8 to 7 times
+// the scale; byte i holds the numbers i and i+16.
 func encodeQ40(x []float64) []byte {
 	d := half(bestScale(x, -8, 7))
 	out := binary.LittleEndian.AppendUint16(nil, d)
@@ -103,7 +103,7 @@ func encodeQ40(x []float64) []byte {
 	return out
 }
 
-// level returns the whole number from low to high whose multiple of scale is nearest to v.
+// level returns the integer from low to high whose multiple of scale is nearest to v.
 func level(v, scale float64, low, high int) int {
 	if scale == 0 {
 		return 0
@@ -112,7 +112,7 @@ func level(v, scale float64, low, high int) int {
 }
 
 // bestScale tries scales around the one that reaches the largest value, and returns the one with
-// the least square error.
+// the least squared error.
 func bestScale(x []float64, low, high int) float64 {
 	far := 0.0
 	for _, v := range x {
@@ -135,8 +135,8 @@ func bestScale(x []float64, low, high int) float64 {
 	return best
 }
 
-// encodeQ6K: 16 parts of 16 numbers of 6 bits, each part with a scale of 8 bits, and a scale of the
-// scales.
+// encodeQ6K encodes a block of Q6_K: 16 parts of 16 numbers of 6 bits, each part with a scale of 8
+// bits, and a scale of the scales.
 func encodeQ6K(x []float64) []byte {
 	scales, most := make([]float64, 16), 0.0
 	for i := range scales {
@@ -150,18 +150,18 @@ func encodeQ6K(x []float64) []byte {
 	}
 	for i, v := range x {
 		q := level(v, unhalf(d)*float64(int8(parts[i/16])), -32, 31) + 32
-		half, quarter, k := i/128, i/32%4, i%32 // each half of 128 has four runs of 32
+		half, quarter, k := i/128, i/32%4, i%32 // each half of 128 values has four runs of 32
 		low[half*64+quarter%2*32+k] |= byte(q & 15 << (quarter / 2 * 4))
 		high[half*32+k] |= byte(q >> 4 << (quarter * 2))
 	}
 	return binary.LittleEndian.AppendUint16(append(append(low, high...), parts...), d)
 }
 
-// encodeQ4K: 8 parts of 32 numbers of 4 bits.
+// encodeQ4K encodes a block of Q4_K: 8 parts of 32 numbers of 4 bits.
 func encodeQ4K(x []float64) []byte {
 	head, levels := affine(x, 15)
 	out := head
-	for i := 0; i < 256; i += 64 { // two parts share their bytes
+	for i := 0; i < 256; i += 64 { // two parts share the same bytes
 		for k := range 32 {
 			out = append(out, byte(levels[i+k]|levels[i+32+k]<<4))
 		}
@@ -169,7 +169,8 @@ func encodeQ4K(x []float64) []byte {
 	return out
 }
 
-// encodeQ5K: 8 parts of 32 numbers of 5 bits, the fifth bits first, those of part i in bit i.
+// encodeQ5K encodes a block of Q5_K: 8 parts of 32 numbers of 5 bits. The fifth bits come first,
+// those of part i in bit i.
 func encodeQ5K(x []float64) []byte {
 	head, levels := affine(x, 31)
 	fifth := make([]byte, 32)
@@ -185,8 +186,9 @@ func encodeQ5K(x []float64) []byte {
 	return append(append(head, fifth...), low...)
 }
 
-// affine writes 8 parts of 32 values as scale × level − least, with levels from 0 to top. Scales
-// and least values have 6 bits each, and a scale in half precision for all parts.
+// affine encodes 8 parts of 32 values as scale × level − minimum, with levels from 0 to top. The
+// scales and the minimums have 6 bits each, and each of the two kinds has one common half-precision
+// scale.
 func affine(x []float64, top int) (head []byte, levels []int) {
 	scales, leasts := make([]float64, 8), make([]float64, 8)
 	for i := range scales {
@@ -201,7 +203,7 @@ func affine(x []float64, top int) (head []byte, levels []int) {
 		levels = append(levels, level(v+unhalf(dmin)*float64(m[i/32]), unhalf(d)*float64(s[i/32]), 0, top))
 	}
 	packed := make([]byte, 12)
-	for i := range 4 { // the first four in 6 bits of a byte, the last four in 4 bits and in what those leave
+	for i := range 4 { // the first four use 6 bits of a byte; the last four use 4 bits plus the bits those leave free
 		packed[i] = byte(s[i] | s[i+4]>>4<<6)
 		packed[i+4] = byte(m[i] | m[i+4]>>4<<6)
 		packed[i+8] = byte(s[i+4]&15 | m[i+4]&15<<4)
@@ -211,10 +213,10 @@ func affine(x []float64, top int) (head []byte, levels []int) {
 	return append(head, packed...), levels
 }
 
-// bestAffine tries ranges around that of the values, and returns the scale and the negated least
-// value with the least square error.
+// bestAffine tries ranges around that of the values, and returns the scale and the negated minimum
+// with the least squared error.
 func bestAffine(x []float64, top int) (scale, least float64) {
-	low, high := 0.0, x[0] // the least value is never positive
+	low, high := 0.0, x[0] // the minimum is never positive
 	for _, v := range x {
 		low, high = min(low, v), max(high, v)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/dlclark/regexp2"
 )
 
-// Patterns of pre-tokenizers as the models' own files have them.
+// Patterns of pre-tokenizers as in the models' own files.
 const (
 	gpt2Words   = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 	qwen2Words  = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
@@ -16,9 +16,9 @@ const (
 	qwen35Words = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 )
 
-// cutters are the patterns of each pre-tokenizer, applied one after the other: what a pattern
-// matches is a piece, and so is what lies between two matches. That of deepseek-llm's letters names
-// every script; here are those that texts has.
+// cutters are the patterns of each pre-tokenizer, applied one after the other: each match is a
+// piece, and so is the text between two matches. The original letter pattern of deepseek-llm names
+// every script; this one has only the scripts that texts uses.
 var cutters = map[string][]string{
 	"gpt-2":        {gpt2Words},
 	"starcoder":    {`\p{N}`, gpt2Words},
@@ -63,8 +63,8 @@ func isolate(re *regexp2.Regexp, text string) (pieces []string) {
 	return pieces
 }
 
-// letters are the characters that stand for bytes: printable ones of Latin-1 for themselves, the
-// others from U+0100 on.
+// letters returns the characters that stand for bytes: the printable ones of Latin-1 stand for
+// themselves, the others are mapped to U+0100 and up.
 func letters() (of [256]string, order []string) {
 	next := rune(256)
 	var later []string
@@ -81,15 +81,15 @@ func letters() (of [256]string, order []string) {
 	return of, append(order, later...)
 }
 
-// bpe is a vocabulary of merges over bytes.
+// bpe is a vocabulary of merges over bytes (byte pair encoding).
 type bpe struct {
 	cutter string
-	whole  bool // a piece that is a token is that token, whatever the merges say
+	whole  bool // a piece that is in the vocabulary becomes that token, whatever the merges say
 	tokens []string
 	merges []string
 }
 
-// learn makes a vocabulary of the most frequent pairs of the corpus.
+// learn builds a vocabulary from the most frequent pairs of the corpus.
 func learn(cutter string, merges int) *bpe {
 	of, order := letters()
 	v := &bpe{cutter: cutter, tokens: order}
@@ -105,8 +105,8 @@ func learn(cutter string, merges int) *bpe {
 	return v
 }
 
-// mergePairs merges the most frequent pair of symbols, again and again; of equally frequent ones
-// the first in order.
+// mergePairs repeatedly merges the most frequent pair of symbols. Of equally frequent pairs it
+// takes the first in order.
 func mergePairs(words [][]string, tokens []string, n int) (all, merges []string) {
 	for range n {
 		count := map[[2]string]int{}
@@ -135,7 +135,7 @@ func mergePairs(words [][]string, tokens []string, n int) (all, merges []string)
 	return tokens, merges
 }
 
-// join puts every pair of w together, from the left.
+// join merges every occurrence of pair in w, from the left.
 func join(w []string, pair [2]string) (out []string) {
 	for i := 0; i < len(w); i++ {
 		if i+1 < len(w) && w[i] == pair[0] && w[i+1] == pair[1] {
@@ -148,7 +148,7 @@ func join(w []string, pair [2]string) (out []string) {
 	return out
 }
 
-// encode goes through the merges in order and applies each wherever it can.
+// encode goes through the merges in order and applies each wherever possible.
 func (v *bpe) encode(text string) (ids []int) {
 	of, _ := letters()
 	for _, piece := range cut(v.cutter, text) {
@@ -171,7 +171,7 @@ func (v *bpe) encode(text string) (ids []int) {
 	return ids
 }
 
-// describe sets the keys of a file that describe the vocabulary, with the special tokens behind it.
+// describe sets the file's keys that describe the vocabulary, with the special tokens at the end.
 func (v *bpe) describe(f *file) {
 	tokens, kinds := slices.Clone(v.tokens), make([]int32, len(v.tokens))
 	for i := range kinds {
@@ -191,7 +191,7 @@ func (v *bpe) describe(f *file) {
 	f.set("tokenizer.ggml.add_bos_token", false)
 }
 
-// The kinds of tokens, of the file format.
+// Token types of the file format.
 const (
 	kindNormal  = int32(1)
 	kindUnknown = int32(2)
@@ -199,7 +199,7 @@ const (
 	kindByte    = int32(6)
 )
 
-// vectors returns the files of texts and of their ids.
+// vectors returns two files: the texts, and their token ids.
 func vectors(encode func(string) []int) (in, out []byte) {
 	for _, text := range texts {
 		in = append(in, text+"\n__ggml_vocab_test__\n"...)

@@ -6,13 +6,13 @@ import (
 	"fmt"
 )
 
-// file is a GGUF file of version 3 that is being written.
+// file is a GGUF file (version 3) under construction.
 type file struct {
 	keys, infos, data bytes.Buffer
 	nkeys, ntensors   uint64
 }
 
-// The numbers of the kinds of values, of the file format.
+// Value types of the file format.
 const (
 	kindUint32  = 4
 	kindInt32   = 5
@@ -22,7 +22,7 @@ const (
 	kindArray   = 9
 )
 
-// alignment of tensors' bytes, the default of the format.
+// alignment is the alignment of tensor data, the default of the format.
 const alignment = 32
 
 func put(b *bytes.Buffer, values ...any) {
@@ -32,7 +32,7 @@ func put(b *bytes.Buffer, values ...any) {
 			continue
 		}
 		if err := binary.Write(b, binary.LittleEndian, v); err != nil {
-			panic(err) // a value of a type that has no fixed size
+			panic(err) // a value of a type without a fixed size
 		}
 	}
 }

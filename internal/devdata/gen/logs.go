@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// fact is a piece of a log that a digest must keep: one of the strings of Match.
+// fact is a part of a log that a digest must keep: one of the strings of Match.
 type fact struct {
 	Type  string   `json:"type"`
 	Value string   `json:"value"`
@@ -28,7 +28,7 @@ type record struct {
 	Facts    []fact `json:"facts"`
 }
 
-// log is a record being written.
+// log is a record under construction.
 type log struct {
 	record
 	*rand.Rand
@@ -42,8 +42,8 @@ func newLog(tool string, seed uint64) *log {
 
 func (l *log) line(format string, args ...any) { fmt.Fprintf(&l.b, format+"\n", args...) }
 
-// must writes a line and labels a part of it. Tests and errors are labelled as those of a log's own
-// tool would be.
+// must writes a line and labels a part of it as a fact to keep. Tests and errors are labelled as
+// those of the log's own tool.
 func (l *log) must(kind, part, format string, args ...any) {
 	l.line(format, args...)
 	l.label(kind, part)
@@ -82,7 +82,7 @@ func logs() map[string][]byte {
 	return map[string][]byte{"compaction-dev/logs/logs.jsonl": []byte(out.String())}
 }
 
-const large = 41_000 // bytes of a log that counts as large, and some more
+const large = 41_000 // bytes: a little above the size at which a log counts as large
 
 func goLog() *log {
 	l := newLog("go test -v", 1)

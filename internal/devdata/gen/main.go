@@ -1,12 +1,12 @@
-// Gen writes the samples that are made by a program: vocabularies with their vectors, models, logs,
-// runs and a table of outcomes. It shares no code with the packages whose tests read them: it has a
-// GGUF writer, tokenizers and quantisers of its own, written for clearness and not for speed, so
-// that what the tests expect comes by another way.
+// Gen writes the generated samples: vocabularies with their vectors, models, logs, runs and a table
+// of outcomes. It shares no code with the packages whose tests read them: it has its own GGUF
+// writer, tokenizers and quantisers, written for clarity and not for speed, so that the expected
+// results are computed independently.
 //
 //	go generate ./internal/devdata/gen
 //
-// The logits of the models come from the reference of the engine's tests, and the renders of
-// templates from Python; the README beside the samples tells how to write those.
+// The logits of the models come from the reference of the engine's tests, and the rendered
+// templates from Python; the README next to the samples says how to write those.
 package main
 
 import (

@@ -11,9 +11,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// TestSamplesAreTheGenerators holds the committed files against what the generator writes, so that
-// none is changed by hand. Where the processor multiplies and adds in one step, random weights may
-// differ in the last bit; there the files that hold some are left out.
+// TestSamplesAreTheGenerators checks that the committed files are what the generator writes, so
+// that none is edited by hand. On processors that fuse multiplication and addition, random weights
+// may differ in the last bit; there the files with random weights are skipped.
 func TestSamplesAreTheGenerators(t *testing.T) {
 	tier.Normal(t)
 	for name, want := range samples() {
@@ -29,8 +29,8 @@ func TestSamplesAreTheGenerators(t *testing.T) {
 	}
 }
 
-// TestHalf goes through all finite half-precision numbers, and rounds what lies between two of them
-// to the even one.
+// TestHalf converts all finite half-precision numbers, and checks that values halfway between two
+// of them are rounded to even.
 func TestHalf(t *testing.T) {
 	for h := range uint16(0x7c00) {
 		v := unhalf(h)

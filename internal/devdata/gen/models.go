@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// models returns the files of models: three small networks that run, and the tensors of one shape
-// in several types.
+// models returns the model files: three small networks that run, and files with the tensors of one
+// architecture in several types.
 func models() map[string][]byte {
 	const dir = "moe-dev/models/"
 	always := func(t format) func(string) format { return func(string) format { return t } }
@@ -29,8 +29,8 @@ func models() map[string][]byte {
 type network struct {
 	arch            string
 	layers, embd    int
-	heads, kv, dim  int // number of heads, of heads of keys and values, and the width of one
-	experts, hidden int // 0 experts: dense; the width of a feed-forward layer or of an expert
+	heads, kv, dim  int // number of heads, number of key-value heads, and the width of a head
+	experts, hidden int // experts is 0 for a dense network; hidden is the width of a feed-forward layer or of an expert
 	of              func(tensor string) format
 	f               *file
 	random          *rand.Rand
@@ -85,7 +85,8 @@ func (n network) layer(p string) {
 
 func (n network) norm(name string, width int) { n.tensor(name, f32, 1, 0.1, width) }
 
-// matrix adds a matrix; rows that do not divide into its format's blocks are in Q8_0.
+// matrix adds a matrix. Matrices whose rows are not a multiple of the format's block size are
+// stored in Q8_0.
 func (n network) matrix(name string, gain float64, dims ...int) {
 	t := n.of(name)
 	if dims[0]%256 != 0 && t.number >= q4k.number {
@@ -102,8 +103,8 @@ func (n network) tensor(name string, t format, mean, deviation float64, dims ...
 	n.f.add(name+".weight", t, dims, normal(n.random, mean, deviation, count))
 }
 
-// normal returns normally distributed values that half precision has, so that a file in F16 holds
-// them as they are.
+// normal returns normally distributed values that half precision represents exactly, so that a file
+// in F16 holds them unchanged.
 func normal(r *rand.Rand, mean, deviation float64, count int) []float32 {
 	x := make([]float32, count)
 	for i := range x {
@@ -123,9 +124,9 @@ func ordered(pairs ...any) func(yield func(string, uint32) bool) {
 	}
 }
 
-// mixed gives the types that llama.cpp's Q4_K_M has for a model of two layers and eight experts:
-// its keys and values, small beside the experts, in Q8_0, the projection behind them in Q5_K, and
-// what the last layer leads down in Q6_K.
+// mixed returns the tensor types that llama.cpp's Q4_K_M uses for a model of two layers and eight
+// experts: keys and values, which are small compared with the experts, in Q8_0, the attention
+// output projection in Q5_K, and the down projections of the last layer in Q6_K.
 func mixed(tensor string) format {
 	switch tensor {
 	case "output", "blk.1.ffn_down_exps":
@@ -138,8 +139,8 @@ func mixed(tensor string) format {
 	return q4k
 }
 
-// rows returns a file with the tensors of a model of two layers, one to four rows of 256 values of
-// each. It does not run: it is there to be read. All such files hold the same values.
+// rows returns a file with the tensors of a model of two layers, each with one to four rows of 256
+// values. The model does not run; it only serves to be read. All such files hold the same values.
 func rows(of func(tensor string) format) []byte {
 	f, r := &file{}, rand.New(rand.NewPCG(5, 5))
 	f.set("general.architecture", "qwen3moe")

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// outcomes returns a table of what five made-up models did on made-up tasks: a better model costs
-// more, and each task has a difficulty that holds for all of them.
+// outcomes returns a table of the results of five made-up models on made-up tasks: a better model
+// costs more, and each task has one difficulty for all models.
 func outcomes() map[string][]byte {
 	r := rand.New(rand.NewPCG(11, 11))
 	models := []struct {

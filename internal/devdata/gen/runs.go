@@ -22,15 +22,15 @@ type call struct {
 	Arguments map[string]string `json:"arguments"`
 }
 
-// run is a made-up run of an agent being written: it goes through the modules of a project one
-// after the other, lists, searches, reads, edits and tests, and comes back to what it has read some
-// steps before.
+// run is a made-up agent run under construction: it goes through the modules of a project one after
+// the other, lists, searches, reads, edits and tests, and returns to what it read some steps
+// before.
 type run struct {
 	*rand.Rand
 	messages []message
 }
 
-// runs returns a run whose prompt grows beyond 48,000 tokens, and a short one.
+// runs returns two runs: one whose prompt grows beyond 48,000 tokens, and a short one.
 func runs() map[string][]byte {
 	out := map[string][]byte{}
 	for name, modules := range map[string]int{"long": 18, "short": 4} {
@@ -65,7 +65,7 @@ func (r *run) do(why, command, result string) {
 		message{Role: "tool", CallID: id, Name: "bash", Content: result})
 }
 
-// module is a file of made-up functions of which one is wrong.
+// module is a file of made-up functions, one of them wrong.
 type module struct {
 	path, name, wrong string
 	lines             []string

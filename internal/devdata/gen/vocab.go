@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// vocabularies returns the files of vocab.
+// vocabularies returns the files of the vocab folder.
 func vocabularies() map[string][]byte {
 	out := map[string][]byte{}
 	const dir = "moe-dev/vocab/ggml-vocab-"
@@ -27,7 +27,8 @@ func vocabularies() map[string][]byte {
 		v := learn(name, 400)
 		add(name, v.describe, v.encode)
 	}
-	// Vectors whose vocabulary is not there, for the test that learns of them what pieces are.
+	// These vectors come without their vocabulary, for the test that learns from them what pieces
+	// are.
 	for _, name := range []string{"llama-bpe", "command-r", "qwen35"} {
 		v := learn(name, 400)
 		v.whole = name == "llama-bpe"
@@ -41,11 +42,11 @@ func vocabularies() map[string][]byte {
 }
 
 // chars is a vocabulary of merges over characters, as SentencePiece makes them: spaces are written
-// ▁, one is put before the text, and of two neighbours that make a piece those are merged first
-// whose piece has the highest score.
+// as ▁, one ▁ is put before the text, and the two neighbours whose merged piece has the highest
+// score are merged first.
 type chars struct{ tokens []string }
 
-const firstChar = 3 + 256 // behind <unk>, <s>, </s> and the bytes
+const firstChar = 3 + 256 // after <unk>, <s>, </s> and the bytes
 
 func learnChars(merges int) *chars {
 	v := &chars{tokens: []string{"<unk>", "<s>", "</s>"}}
@@ -69,7 +70,7 @@ func learnChars(merges int) *chars {
 	return v
 }
 
-// encode merges the best pair, the leftmost of the best, until none is left.
+// encode merges the best pair, the leftmost of equally good ones, until none is left.
 func (v *chars) encode(text string) (ids []int) {
 	if text == "" {
 		return nil
@@ -129,8 +130,8 @@ func (v *chars) describe(f *file) {
 	f.set("tokenizer.ggml.unknown_token_id", uint32(0))
 }
 
-// words is a vocabulary of WordPiece: a word is cut into the longest pieces from its start on. A
-// piece that starts a word is written with ▁.
+// words is a WordPiece vocabulary: a word is cut into the longest pieces from its start on. A piece
+// that starts a word is written with ▁.
 type words struct{ tokens []string }
 
 func learnWords(merges int) *words {
@@ -158,8 +159,8 @@ func learnWords(merges int) *words {
 	return v
 }
 
-// bertWords cuts text into words as BERT's normaliser and pre-tokenizer do, in lower case and
-// without accents.
+// bertWords cuts text into lower-case words without accents, as BERT's normaliser and pre-tokenizer
+// do.
 func bertWords(text string) (out []string) {
 	var spaced strings.Builder
 	for _, r := range norm.NFD.String(text) {
@@ -183,7 +184,7 @@ func (v *words) encode(text string) (ids []int) {
 	return ids
 }
 
-// word returns the pieces of a word, or that of the unknown.
+// word returns the pieces of a word, or the id of the unknown token.
 func (v *words) word(w []rune) (ids []int) {
 	for len(w) > 0 {
 		id, n := -1, len(w)

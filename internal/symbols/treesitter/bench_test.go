@@ -15,7 +15,7 @@ import (
 )
 
 // BenchmarkOf reads the trees below $LUTHIER_TREES and reports CPU seconds for a million lines,
-// beside the reader by tokens.
+// compared with the token reader.
 func BenchmarkOf(b *testing.B) {
 	root := os.Getenv("LUTHIER_TREES")
 	if root == "" {

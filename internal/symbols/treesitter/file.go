@@ -14,11 +14,11 @@ import (
 	"github.com/luthier-dev/luthier/internal/symbols"
 )
 
-// A file gathers what a query finds in one.
+// A file collects what a query finds in one file.
 type file struct {
 	lang   *language
 	src    []byte
-	starts []int // of lines
+	starts []int // of each line
 	found  []found
 	wraps  []span
 	errors []span
@@ -34,7 +34,7 @@ type found struct {
 	kind  string
 	local bool
 	name  span
-	head  int // where its body begins, or its end
+	head  int // start of its body, or its end
 }
 
 type ref struct {
@@ -42,8 +42,8 @@ type ref struct {
 	kind string
 }
 
-// match takes over one match. Nodes are asked for nothing but where they stand: each question is a
-// call of C.
+// match handles one match. It asks nodes only for their positions, because each question is a C
+// call.
 func (f *file) match(m *sitter.QueryMatch) {
 	var d found
 	for _, c := range m.Captures {
@@ -76,7 +76,7 @@ func (f *file) match(m *sitter.QueryMatch) {
 	}
 }
 
-// line is the line of a byte, from 1.
+// line returns the line of a byte, from 1.
 func (f *file) line(at int) int { return sort.SearchInts(f.starts, at+1) }
 
 func (f *file) name(text []byte) string {
@@ -106,7 +106,7 @@ func (f *file) result() symbols.Result {
 		names[d.name.from] = true
 	}
 	slices.SortFunc(f.refs, func(a, b ref) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.kind, b.kind)) })
-	line, at := 1, 0 // of the first reference of this line in r.Refs
+	line, at := 1, 0 // of the first reference on this line in r.Refs
 	for _, x := range f.refs {
 		if names[x.from] {
 			continue
@@ -123,15 +123,15 @@ func (f *file) result() symbols.Result {
 	return r
 }
 
-// definitions turns what was found into definitions, nested as their texts are.
+// definitions converts the definitions found to symbols, nested as in the source.
 func (f *file) definitions(r *symbols.Result) {
 	slices.SortFunc(f.wraps, byBegin)
 	slices.SortStableFunc(f.found, func(a, b found) int { return byBegin(a.span, b.span) })
 	var open []int         // indexes into r.Defs
-	var ends, scopes []int // where what is open ends
-	last := map[int]int{}  // where a name begins: its definition
+	var ends, scopes []int // ends of the open definitions
+	last := map[int]int{}  // definition by the start of its name
 	for _, x := range f.found {
-		if at, ok := last[x.name.from]; ok && x.kind != "" { // two patterns took it: const x = 1 is less than const x = () => {}
+		if at, ok := last[x.name.from]; ok && x.kind != "" { // two patterns matched it: const x = 1 is less specific than const x = () => {}
 			if r.Defs[at].Kind == symbols.Const {
 				r.Defs[at].Kind, r.Defs[at].Signature = x.kind, f.signature(x.from, x.head)
 			}
@@ -202,8 +202,7 @@ func (f *file) definition(x found, defs []symbols.Def, open []int) (symbols.Def,
 	return d, true
 }
 
-// named sets the name, and the container that stands before it: A::b<T> of C++ and Rust, A.B of
-// others.
+// named sets the name and the container that precedes it: A::b<T> in C++ and Rust, A.B in others.
 func (f *file) named(d *symbols.Def, text []byte) {
 	if f.lang.name == "rust" && d.Kind == symbols.Impl || f.lang.name == "cpp" && !bytes.HasPrefix(text, []byte("operator")) {
 		if i := bytes.IndexAny(text, "<("); i > 0 && !bytes.Contains(text, []byte("operator")) {
@@ -239,7 +238,7 @@ func (f *file) named(d *symbols.Def, text []byte) {
 	d.Name = f.name(text)
 }
 
-// signature is how a definition begins, up to its body.
+// signature returns the beginning of a definition, up to its body.
 func (f *file) signature(from, to int) string {
 	s := symbols.OneLine(f.src[from:max(from, to)])
 	if f.lang.name == "python" {
@@ -248,8 +247,7 @@ func (f *file) signature(from, to int) string {
 	return strings.TrimRight(strings.TrimSuffix(strings.TrimRight(s, " {;"), "="), " ")
 }
 
-// comments finds the lines right above a definition that are attributes, which belong to it, or
-// comments on it.
+// comments finds the lines right above a definition that are its attributes or comments on it.
 func (f *file) comments(d *symbols.Def) {
 	line := d.StartLine - 1
 	for ; line >= 1; line-- {
@@ -277,7 +275,7 @@ func (f *file) text(line int) []byte {
 	return bytes.TrimSpace(f.src[f.starts[line-1]:end])
 }
 
-// rustType is the name of a type without lifetimes, and the first of several bounds.
+// rustType returns the name of a type without lifetimes, and of several bounds the first.
 func rustType(text []byte) []byte {
 	for {
 		trimmed := text

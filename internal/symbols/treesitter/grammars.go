@@ -19,10 +19,10 @@ import (
 //go:embed queries/*.scm
 var queries embed.FS
 
-// A grammar is a language, the query that finds its symbols, and the endings of its files' names.
+// A grammar is a language, the query that finds its symbols, and its file extensions.
 type grammar struct {
 	name     string
-	query    string // file below queries, without .scm
+	query    string // file in the queries folder, without .scm
 	endings  string
 	language func() *sitter.Language
 }

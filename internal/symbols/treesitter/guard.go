@@ -4,19 +4,19 @@ package treesitter
 
 import "context"
 
-// noContext cannot end, so that the binding starts no goroutine for it; the limit of time is the
-// parser's own.
+// noContext can never be cancelled, so the binding starts no goroutine for it. The time limit is
+// set in the parser itself.
 var noContext = context.Background()
 
 // maxParsed is the size in bytes of the largest file that is parsed.
 const maxParsed = 1 << 20
 
-// maxNesting is how deep brackets may be open in a file that is parsed. The C code keeps its stacks
-// on the heap, but the work of its error recovery grows with them.
+// maxNesting is the maximum depth of open brackets in a file that is parsed. The C code keeps its
+// stacks on the heap, but the work of its error recovery grows with them.
 const maxNesting = 400
 
-// harmless reports whether a file is like what people write: not nested beyond measure, and without
-// NUL.
+// harmless reports whether a file looks like hand-written source: not nested too deeply, and
+// without NUL.
 func harmless(src []byte) bool {
 	depth := 0
 	for _, c := range src {

@@ -8,8 +8,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/symbols"
 )
 
-// mend adds, from a reading by tokens, what the grammar missed in a file that has errors:
-// definitions whose lines have none, and references within what it could not read.
+// mend adds, from the token reader's result, what the grammar missed in a file with errors:
+// definitions on lines without any, and references in parts that it could not read.
 func (f *file) mend(r *symbols.Result, plain symbols.Result) {
 	have := map[int]bool{}
 	for _, d := range r.Defs {
@@ -34,9 +34,9 @@ func (f *file) mend(r *symbols.Result, plain symbols.Result) {
 	slices.SortStableFunc(r.Refs, func(a, b symbols.Ref) int { return a.Line - b.Line })
 }
 
-// badLines tells by line, from 1, what the grammar could not read.
+// badLines reports for each line, from 1, whether the grammar could not read it.
 func (f *file) badLines() []bool {
-	begin := make([]int, len(f.starts)+2) // errors that begin less those that ended before
+	begin := make([]int, len(f.starts)+2) // number of errors that begin here, minus those that ended before
 	for _, e := range f.errors {
 		begin[f.line(e.from)]++
 		begin[f.line(e.to)+1]--

@@ -14,15 +14,14 @@ import (
 	"github.com/luthier-dev/luthier/internal/symbols"
 )
 
-// A Parser finds symbols with grammars. It holds C memory for each goroutine that uses it at once,
-// which the collector frees.
+// A Parser finds symbols with grammars. It holds C memory for each goroutine that uses it at the
+// same time, which the garbage collector frees.
 type Parser struct {
 	byEnding map[string]*language
-	free     sync.Pool // of *sitter.Parser: one may serve one goroutine at a time
+	free     sync.Pool // of *sitter.Parser: each may serve one goroutine at a time
 }
 
-// New returns a parser. Grammars are made ready at their first use, which takes tens of
-// milliseconds.
+// New returns a parser. Each grammar is loaded at its first use, which takes tens of milliseconds.
 func New() *Parser {
 	p := &Parser{byEnding: map[string]*language{}}
 	p.free.New = func() any { return sitter.NewParser() }
@@ -35,25 +34,25 @@ func New() *Parser {
 	return p
 }
 
-// Grammars are the endings of the names of files that a grammar is there for, sorted.
+// Grammars returns the file extensions that have a grammar, sorted.
 func (p *Parser) Grammars() []string { return slices.Sorted(maps.Keys(p.byEnding)) }
 
-// A language is a grammar with its query, made at the first use.
+// A language is a grammar with its query, compiled at the first use.
 type language struct {
 	grammar
 	once     sync.Once
 	lang     *sitter.Language
 	compiled *sitter.Query
-	captures []capture // by the query's number of a capture
+	captures []capture // by the number of a capture in the query
 	err      error
 }
 
-// A capture is what a captured node is: a part of a definition, a definition of a kind, or a
+// A capture describes a captured node: a part of a definition, a definition of a kind, or a
 // reference.
 type capture struct {
 	role  role
 	kind  string
-	local bool // of interest only where no function is around it
+	local bool // of interest only outside of functions
 }
 
 type role byte
@@ -65,7 +64,7 @@ const (
 	roleWrap
 	roleRef
 	roleError
-	roleScope // the body of a function without a name
+	roleScope // the body of an anonymous function
 )
 
 func (l *language) ready() error {
@@ -113,10 +112,10 @@ func captureOf(name string) capture {
 	return capture{kind: name}
 }
 
-// timeLimit bounds the parsing of a file in microseconds: far more than any real one takes.
+// timeLimit limits the time to parse a file, in microseconds: far more than any real file takes.
 func timeLimit(size int) int { return 300_000 + 5*size }
 
-// Of finds the symbols of a file. What its grammar cannot read is read as [symbols.Of] does.
+// Of finds the symbols of a file. Parts that its grammar cannot read are read as [symbols.Of] does.
 func (p *Parser) Of(path string, src []byte) (symbols.Result, error) {
 	l, ok := p.byEnding[symbols.Ending(path)]
 	if !ok || len(src) > maxParsed || !harmless(src) {
@@ -140,8 +139,8 @@ func (p *Parser) Of(path string, src []byte) (symbols.Result, error) {
 	return r, nil
 }
 
-// parse runs the grammar and its query over a file, and frees what C gave for it. It reports false
-// for one that took too long.
+// parse runs the grammar and its query over a file, and frees the memory that C allocated for it.
+// It reports false if that took too long.
 func (p *Parser) parse(f *file) bool {
 	parser := p.free.Get().(*sitter.Parser)
 	defer p.free.Put(parser)
@@ -149,7 +148,7 @@ func (p *Parser) parse(f *file) bool {
 	parser.SetOperationLimit(timeLimit(len(f.src)))
 	tree, err := parser.ParseCtx(noContext, nil, f.src)
 	if err != nil {
-		parser.Reset() // or it would go on with this text
+		parser.Reset() // otherwise it would continue with this text
 		return false
 	}
 	defer tree.Close()

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Every query compiles for its grammar.
+// TestQueries checks that every query compiles for its grammar.
 func TestQueries(t *testing.T) {
 	p := New()
 	for ending, l := range p.byEnding {
@@ -33,7 +33,8 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-// forms are the snippets of every form of definition that the reader by tokens is tested with too.
+// forms returns the snippets of every form of definition, with which the token reader is tested
+// too.
 func forms(tb testing.TB) map[string][]byte {
 	tb.Helper()
 	names, err := filepath.Glob("../testdata/forms/*")
@@ -51,7 +52,8 @@ func forms(tb testing.TB) map[string][]byte {
 	return out
 }
 
-// What a grammar finds in the snippets the reader by tokens finds too, at the same lines.
+// TestForms: the token reader finds everything that a grammar finds in the snippets, at the same
+// lines.
 func TestForms(t *testing.T) {
 	p := New()
 	for name, src := range forms(t) {
@@ -83,7 +85,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// A part that does not parse is read by tokens, and the rest by the grammar.
+// TestBrokenPart: a part that does not parse is read by tokens, and the rest by the grammar.
 func TestBrokenPart(t *testing.T) {
 	src := "def good(x):\n    return f(x)\n\nclass A(:\n    def run(self):\n        go(\n\ndef after():\n    pass\n"
 	r, err := New().Of("a.py", []byte(src))
@@ -99,7 +101,7 @@ func TestBrokenPart(t *testing.T) {
 	}
 }
 
-// What is nested beyond measure, large, or no text never reaches the C code.
+// TestGuards: files that are nested too deeply, too large, or not text never reach the C code.
 func TestGuards(t *testing.T) {
 	p := New()
 	endings := []string{".py", ".rs", ".c", ".js", ".ts", ".tsx", ".java", ".h"}
@@ -117,14 +119,14 @@ func TestGuards(t *testing.T) {
 			if _, err := p.Of("a"+ending, []byte(src)); err != nil {
 				t.Error(err)
 			}
-			if took := time.Since(begun); took > time.Minute { // the limit of time is under a second
+			if took := time.Since(begun); took > time.Minute { // the time limit is under a second
 				t.Errorf("%.10q as %s took %v", src, ending, took)
 			}
 		}
 	}
 }
 
-// One Parser serves many goroutines with the same answers.
+// TestParallel: one Parser serves many goroutines and gives the same answers.
 func TestParallel(t *testing.T) {
 	p := New()
 	texts := forms(t)
@@ -148,7 +150,7 @@ func TestParallel(t *testing.T) {
 	wg.Wait()
 }
 
-// The process does not grow over ten thousand files.
+// TestMemory: the process does not grow over ten thousand files.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("parses ten thousand files")
@@ -189,8 +191,7 @@ func resident(t *testing.T) int {
 	return pages * os.Getpagesize()
 }
 
-// FuzzGrammars feeds every grammar any text: a fault in C ends the process, which is what the
-// fuzzer looks for.
+// FuzzGrammars feeds every grammar arbitrary text. It looks for faults in C, which end the process.
 func FuzzGrammars(f *testing.F) {
 	p := New()
 	for name, src := range forms(f) {

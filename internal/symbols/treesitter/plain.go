@@ -10,5 +10,5 @@ type Parser struct{ symbols.Plain }
 // New returns a parser without grammars.
 func New() *Parser { return &Parser{} }
 
-// Grammars are the endings of the names of files that a grammar is there for: none in this build.
+// Grammars returns the file extensions that have a grammar: none in this build.
 func (*Parser) Grammars() []string { return nil }

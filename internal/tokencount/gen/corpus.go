@@ -10,10 +10,10 @@ import (
 	"github.com/luthier-dev/luthier/internal/tokencount"
 )
 
-// blockBytes is about how much text one equation of the fit is about.
+// blockBytes is the approximate size of the text behind one equation of the fit.
 const blockBytes = 400
 
-// sort of text: a folder of the corpus, cut into blocks of whole lines.
+// sort is a kind of text: a folder of the corpus, cut into blocks of whole lines.
 type sort struct {
 	name   string
 	blocks []string
@@ -62,8 +62,8 @@ func blocks(text string) (out []string) {
 	return out
 }
 
-// report prints by how much the rates are off for this sort of text: the bias over all of it
-// against each vocabulary, and the middle error of blocks against their mean.
+// report prints the error of the rates for this kind of text: the bias over all of it against each
+// vocabulary, and the median error of blocks against the vocabularies' mean.
 func (k sort) report(rates []float64, vocabs []*tokenizer.Tokenizer, names []string) {
 	real, guess, off := make([]float64, len(vocabs)), 0.0, 0.0
 	for _, b := range k.blocks {

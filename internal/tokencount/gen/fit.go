@@ -10,11 +10,11 @@ import (
 	"github.com/luthier-dev/luthier/internal/tokencount"
 )
 
-// ridge holds rates towards the prior: it counts as much as about ten blocks that have the piece
+// ridge pulls rates towards the prior: it weighs as much as about ten blocks that contain the piece
 // once.
 const ridge = 2e-5
 
-// fit gathers the normal equations of weighted least squares.
+// fit accumulates the normal equations of weighted least squares.
 type fit struct {
 	n     int
 	a     []float64 // n×n
@@ -31,7 +31,7 @@ func newFit(n int) *fit {
 	return f
 }
 
-// add takes one block: its pieces, and how many tokens they are.
+// add adds one block: its pieces, and its number of tokens.
 func (f *fit) add(pieces []uint16, tokens, weight float64) {
 	var seen []uint16
 	for _, p := range pieces {
@@ -55,7 +55,7 @@ func (f *fit) add(pieces []uint16, tokens, weight float64) {
 	}
 }
 
-// solve returns the rates. One that comes out negative is held at nothing, and the others are
+// solve returns the rates. A rate that comes out negative is fixed at zero, and the others are
 // fitted again.
 func (f *fit) solve() []float64 {
 	held := make([]bool, f.n)
@@ -75,7 +75,7 @@ func (f *fit) solve() []float64 {
 	}
 }
 
-// cholesky solves the normal equations, with the rates that are held at nothing.
+// cholesky solves the normal equations, with the held rates fixed at zero.
 func (f *fit) cholesky(held []bool) []float64 {
 	const firm = 1e3
 	n := f.n

@@ -1,12 +1,12 @@
-// Gen learns the rates of package tokencount: how many tokens real vocabularies make of each kind
-// of piece.
+// Gen learns the rates of package tokencount: the number of tokens that real vocabularies make of
+// each kind of piece.
 //
 //	go run ./internal/tokencount/gen -vocab DIR -corpus DIR -out internal/tokencount/rates.go
 //
-// The vocabularies are the GGUF files of -vocab that -models names; the corpus has a folder for
-// each kind of text (logs, Go, prose, …). Every kind of text counts alike, whatever its size, and
-// so does every vocabulary. Rates are the least-squares fit over blocks of lines, held towards the
-// mean so that a kind of piece that was rarely seen has a sane rate.
+// The vocabularies are the GGUF files in -vocab that -models names; the corpus has a folder for
+// each kind of text (logs, Go, prose, …). Every kind of text has the same weight, whatever its
+// size, and so does every vocabulary. Rates are the least-squares fit over blocks of lines, pulled
+// towards the mean so that a rare kind of piece has a plausible rate.
 package main
 
 import (
@@ -67,7 +67,7 @@ func run(dir string, models []string, corpus, out string) error {
 	return writeRates(out, rates)
 }
 
-// mean is the number of tokens of text, averaged over the vocabularies.
+// mean returns the number of tokens of text, averaged over the vocabularies.
 func mean(vocabs []*tokenizer.Tokenizer, text string) float64 {
 	n := 0
 	for _, v := range vocabs {

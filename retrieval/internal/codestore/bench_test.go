@@ -15,7 +15,7 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// manyFiles makes n files of about 100 bytes, 50 in a directory.
+// manyFiles creates n files of about 100 bytes, 50 per directory.
 func manyFiles(t testing.TB, n int) string {
 	t.Helper()
 	root := t.TempDir()
@@ -34,15 +34,15 @@ func manyFiles(t testing.TB, n int) string {
 	return root
 }
 
-// TestManyFiles shows that a tree of many files goes through, and prints how long each part took.
-// LUTHIER_FILES=100000 makes it as large as trees of this kind get.
+// TestManyFiles indexes a tree of many files, and prints how long each part took.
+// LUTHIER_FILES=100000 makes it as large as such trees get.
 func TestManyFiles(t *testing.T) {
 	n := tier.Pick(300, 4000, 10_000)
 	if more, err := strconv.Atoi(os.Getenv("LUTHIER_FILES")); err == nil {
 		n = more
 	}
 	root, dir := manyFiles(t, n), t.TempDir()
-	time.Sleep(100 * time.Millisecond) // until no time stamp is young
+	time.Sleep(100 * time.Millisecond) // until no time stamp counts as young
 	var tree *worktree.Tree
 	took := func(what string, fn func()) {
 		start, cpu := time.Now(), cpuTime()
@@ -147,7 +147,7 @@ func BenchmarkSyncUnchanged(b *testing.B) {
 	}
 }
 
-// BenchmarkUpdate changes one file of a large index, with a Build that costs next to nothing.
+// BenchmarkUpdate changes one file of a large index, with a Build that costs almost nothing.
 func BenchmarkUpdate(b *testing.B) {
 	s, _ := goroot(b)
 	root := b.TempDir()

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// A bitmap is a set of document numbers. One that is part of a state is not changed.
+// A bitmap is a set of document numbers. A bitmap that is part of a state is immutable.
 type bitmap []uint64
 
 func newBitmap(n int) bitmap { return make(bitmap, (n+63)/64) }
@@ -40,7 +40,7 @@ func (b bitmap) bytes() []byte {
 	return out
 }
 
-// bitmapOf reads what bytes wrote; no bytes are an empty set. Bits beyond n are refused.
+// bitmapOf decodes the output of bytes; no bytes mean an empty set. Bits beyond n are refused.
 func bitmapOf(raw []byte, n int) (bitmap, bool) {
 	b := newBitmap(n)
 	if len(raw) == 0 {

@@ -12,16 +12,16 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// maxBatchDocs bounds the documents of a segment, so that many tiny files are spread over the
-// workers too.
+// maxBatchDocs limits the documents of a segment, so that many tiny files are also spread over the
+// workers.
 const maxBatchDocs = 1 << 14
 
-// splitShare is the part of Options.SegmentBytes that a segment has at least when a build is spread
-// over the workers. It is more than what makes a segment small, so that what was folded is not
-// folded again.
+// splitShare is the minimum size of a segment, as a share of Options.SegmentBytes, when a build is
+// spread over the workers. It is above the limit for small segments, so that folded segments are
+// not folded again.
 const splitShare = smallShare / 2
 
-// batches cuts files, sorted by path, into groups of about the same size, each for one segment.
+// batches splits files, sorted by path, into groups of about the same size, one for each segment.
 func (o *Options) batches(files []worktree.File) [][]worktree.File {
 	var total int64
 	for i := range files {
@@ -45,7 +45,7 @@ func (o *Options) batches(files []worktree.File) [][]worktree.File {
 	return out
 }
 
-// buildAll makes segments of the files.
+// buildAll builds segments of the files.
 func (w *writer) buildAll(ctx context.Context, files []worktree.File, durable bool) ([]*segmentFile, error) {
 	if len(files) == 0 {
 		return nil, nil
@@ -69,11 +69,11 @@ func (w *writer) buildAll(ctx context.Context, files []worktree.File, durable bo
 			w.report.Built += f.docs
 		}
 	}
-	w.report.Built = max(0, w.report.Built-w.report.Folded) // a folded one may be gone by now
+	w.report.Built = max(0, w.report.Built-w.report.Folded) // a folded document may be gone by now
 	return slices.DeleteFunc(built, func(f *segmentFile) bool { return f == nil }), err
 }
 
-// build makes one segment of the files, nil when none of them is left.
+// build builds one segment of the files. It returns nil if none of them is left.
 func (w *writer) build(ctx context.Context, files []worktree.File, durable bool) (*segmentFile, error) {
 	docs := make([]Doc, 0, len(files))
 	contents := make([][]byte, 0, len(files))
@@ -109,7 +109,7 @@ func (w *writer) build(ctx context.Context, files []worktree.File, durable bool)
 	return w.store.writeSegment(docs, sections, durable)
 }
 
-// unfit says why a file just read is not to be indexed.
+// unfit returns the reason why a file just read is not indexed.
 func unfit(state worktree.File, err error) worktree.Skip {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -128,7 +128,7 @@ func unfit(state worktree.File, err error) worktree.Skip {
 	return worktree.NotSkipped
 }
 
-// writeSegment writes a segment and opens it. Where it cannot be written the store goes on in
+// writeSegment writes a segment and opens it. If it cannot be written, the store continues in
 // memory.
 func (s *Store) writeSegment(docs []Doc, sections []Section, durable bool) (*segmentFile, error) {
 	pieces, name, err := encodeSegment(s.format, docs, sections)
@@ -149,8 +149,8 @@ func (s *Store) writeSegment(docs []Doc, sections []Section, durable bool) (*seg
 	return parseSegment(name, s.format, data, data)
 }
 
-// commit makes segs the index. Only a durable one sweeps the directory: it has looked at what was
-// left there.
+// commit makes segs the index. Only a durable commit sweeps the directory, because it has examined
+// the files left there.
 func (s *Store) commit(w *writer, base *state, segs []*Segment, changed, durable bool) error {
 	s.mu.Lock()
 	w.report.Rebuilt = s.rebuilt
@@ -184,7 +184,7 @@ func (s *Store) commit(w *writer, base *state, segs []*Segment, changed, durable
 	return nil
 }
 
-// save writes a state to disk: first what the manifest will name, then the manifest.
+// save writes a state to disk: first the files that the manifest names, then the manifest.
 func (s *Store) save(st *state, before stamp, durable bool) (stamp, error) {
 	for _, seg := range st.segments {
 		if seg.state != nil && seg.stat == "" {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TestStaleTree syncs to a scan that is no longer true.
+// TestStaleTree syncs to an outdated scan.
 func TestStaleTree(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	put(t, root, map[string]string{"stays": "x", "gone": "x", "large": "x", "binary": "x", "dir": "x", "changes": "x", "lines.js": "x"})
@@ -43,8 +43,9 @@ func TestStaleTree(t *testing.T) {
 	}
 }
 
-// TestTreeChangesDuringSync changes, removes and adds files between scan and Sync and while it
-// reads. What is indexed must be some content the file had, and a Sync in quiet makes it right.
+// TestTreeChangesDuringSync changes, removes and adds files between scan and Sync and during the
+// read. Every indexed content must be one that the file had, and a Sync without changes corrects
+// the index.
 func TestTreeChangesDuringSync(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	put(t, root, someFiles("x"))
@@ -92,7 +93,7 @@ func TestTreeChangesDuringSync(t *testing.T) {
 	wantIndex(t, s, root)
 }
 
-// TestUnchangedIsNotRead shows that a second Sync reads nothing once time stamps have aged.
+// TestUnchangedIsNotRead: a second Sync reads nothing once time stamps are old enough.
 func TestUnchangedIsNotRead(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	put(t, root, someFiles("x"))
@@ -102,7 +103,7 @@ func TestUnchangedIsNotRead(t *testing.T) {
 	if r := syncTree(t, s, root); r.Unchanged != 40 || r.BytesRead != 0 {
 		t.Errorf("%+v", r)
 	}
-	// Touched: read once, and remembered.
+	// Touched files are read once, and the result is remembered.
 	now := time.Now()
 	for p := range someFiles("x") {
 		if err := os.Chtimes(filepath.Join(root, p), now, now); err != nil {
@@ -121,8 +122,8 @@ func TestUnchangedIsNotRead(t *testing.T) {
 	wantClean(t, dir)
 }
 
-// TestSameSizeAndTime changes a file within the grain of its time stamp, and sets the time back:
-// size and time of the content are the same as before.
+// TestSameSizeAndTime changes a file within the resolution of its time stamp, and sets the time
+// back: size and modification time are the same as before.
 func TestSameSizeAndTime(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	put(t, root, map[string]string{"a": "old text", "b": "other"})
@@ -138,8 +139,7 @@ func TestSameSizeAndTime(t *testing.T) {
 	}
 }
 
-// TestRevertedContent shows that a file which gets an earlier content back is found in its old
-// segment.
+// TestRevertedContent: a file that gets an earlier content back is found in its old segment.
 func TestRevertedContent(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	put(t, root, someFiles("x"))

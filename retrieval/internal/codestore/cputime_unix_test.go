@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime returns the processor time of this process so far, which other work on the machine does
-// not change.
+// cpuTime returns the processor time used by this process so far, which does not depend on other
+// work on the machine.
 func cpuTime() time.Duration {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {

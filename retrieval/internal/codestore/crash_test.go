@@ -19,9 +19,10 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// The test program runs itself as the process that is killed: with childWork set it is no test.
+// The test program runs itself as the process that is killed. If childWork is set, it is that child
+// and runs no tests.
 const (
-	childWork = "CODESTORE_CHILD" // what to do: sync, update or both for ever
+	childWork = "CODESTORE_CHILD" // what to do: sync, update, or both forever
 	childRoot = "CODESTORE_ROOT"
 	childDir  = "CODESTORE_DIR"
 	childStep = "CODESTORE_STEP" // the step before which it kills itself, 0 for none
@@ -38,7 +39,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// smallSegments makes several of a small tree, and maps them as if they were large.
+// smallSegments returns options that make several segments of a small tree, and map them as if they
+// were large.
 func smallSegments() Options { return Options{SegmentBytes: 3000, Workers: 2, mapAll: true} }
 
 func child(work, root, dir string) error {
@@ -51,7 +53,7 @@ func child(work, root, dir string) error {
 		if n == deadly {
 			self, _ := os.FindProcess(os.Getpid())
 			_ = self.Kill()
-			select {} // until the signal arrives
+			select {} // until killed
 		}
 		steps <- n
 	}
@@ -82,7 +84,7 @@ func child(work, root, dir string) error {
 	}
 }
 
-// disturb changes a file of the tree and tells the store.
+// disturb changes a file of the tree and updates the store.
 func disturb(s *Store, root string) error {
 	path := fmt.Sprintf("d%d/f%d", rand.IntN(4), rand.IntN(10))
 	if err := os.WriteFile(filepath.Join(root, path), []byte(strings.Repeat(fmt.Sprint(rand.Uint64(), "\n"), 20)), 0o644); err != nil {
@@ -108,7 +110,7 @@ func startChild(t *testing.T, work, root, dir string, step int, env ...string) *
 	return cmd
 }
 
-// someFiles are 40 files in 4 directories, with a text of about 400 bytes each that depends on
+// someFiles returns 40 files in 4 directories, each with a text of about 400 bytes that depends on
 // salt.
 func someFiles(salt string) map[string]string {
 	files := map[string]string{}
@@ -118,10 +120,10 @@ func someFiles(salt string) map[string]string {
 	return files
 }
 
-// killEverywhere runs work in a child that dies before its first step, then before a later one, and
-// so on (before each of them in the long tier), and checks after each what is left. It returns the
-// last step before which a child died. change makes the tree that the child is to index; env goes
-// to the child.
+// killEverywhere runs work in a child that dies before its first step, then in one that dies before
+// a later step, and so on (before every step in the long tier). After each it checks what is left.
+// It returns the last step before which a child died. change prepares the tree that the child
+// indexes; env is passed to the child.
 func killEverywhere(t *testing.T, work string, change func(root string), env ...string) (adopted, points int) {
 	t.Helper()
 	for step := 1; ; step += tier.Pick(7, 3, 1) {
@@ -141,7 +143,7 @@ func killEverywhere(t *testing.T, work string, change func(root string), env ...
 			t.Fatalf("step %d: child: %v", step, err)
 		}
 		points = step
-		// As seen by a process that was there all the time, and by a new one.
+		// As seen by a process that had the index open all the time, and by a new one.
 		for _, s := range []*Store{first, open(t, dir, smallSegments())} {
 			got, err := contents(s)
 			if err != nil {
@@ -162,7 +164,7 @@ func killEverywhere(t *testing.T, work string, change func(root string), env ...
 	}
 }
 
-// wantClean checks that nothing is in the directory but what the manifest names.
+// wantClean checks that the directory holds only files that the manifest names.
 func wantClean(t *testing.T, dir string) {
 	t.Helper()
 	s := open(t, dir, smallSegments())
@@ -212,7 +214,7 @@ func TestKillDuringUpdate(t *testing.T) {
 	}
 }
 
-// TestKillAnytime kills a process that syncs and updates for ever, at moments of no choice.
+// TestKillAnytime kills a process that syncs and updates forever, at random moments.
 func TestKillAnytime(t *testing.T) {
 	rounds := tier.Pick(2, 12, 25)
 	root, dir := t.TempDir(), t.TempDir()

@@ -16,7 +16,7 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// indexed makes an index of someFiles in several segments and returns it closed.
+// indexed builds an index of someFiles in several segments and returns it closed.
 func indexed(t testing.TB) (root, dir string) {
 	t.Helper()
 	root, dir = t.TempDir(), t.TempDir()
@@ -36,7 +36,7 @@ func segmentNames(t testing.TB, dir string) []string {
 	return names
 }
 
-// overwrite replaces a file's content although it is read only.
+// overwrite replaces a file's content even if it is read-only.
 func overwrite(t testing.TB, path string, content []byte) {
 	t.Helper()
 	if err := os.Remove(path); err != nil {
@@ -48,7 +48,7 @@ func overwrite(t testing.TB, path string, content []byte) {
 }
 
 // TestFlippedBytes changes every byte of a small segment and of the manifest, one at a time.
-// Whatever is still read must be right, and the next Sync makes all of it right.
+// Everything that is still readable must be correct, and the next Sync repairs the index.
 func TestFlippedBytes(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	put(t, root, map[string]string{"a": "some text\n", "b/c": "other text\n"})
@@ -76,13 +76,13 @@ func TestFlippedBytes(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %d of %d changes were noticed", name, noticed, tried)
-		if noticed < tried*9/10 { // padding is of no account
+		if noticed < tried*9/10 { // changes of padding are not noticed
 			t.Errorf("%s: %d of %d changes were noticed", name, noticed, tried)
 		}
 	}
 }
 
-// flipped checks a damaged index and returns what the next Sync says of it.
+// flipped checks a damaged index and returns the reason for a rebuild that the next Sync reports.
 func flipped(t *testing.T, dir, root string, want map[string]string) string {
 	t.Helper()
 	s := open(t, dir, Options{NoFsync: true})
@@ -123,7 +123,7 @@ func TestUnusableManifest(t *testing.T) {
 			if !strings.Contains(r.Rebuilt, c.want) {
 				t.Errorf("reason %q, want %q", r.Rebuilt, c.want)
 			}
-			if r.Built != 0 || r.Adopted != 40 { // the segments are as good as they were
+			if r.Built != 0 || r.Adopted != 40 { // the segments are still good
 				t.Errorf("%+v", r)
 			}
 			wantIndex(t, s, root)
@@ -160,7 +160,7 @@ func TestSegmentRemoved(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, segmentNames(t, dir)[0])); err != nil {
 		t.Fatal(err)
 	}
-	wantIndex(t, s, root) // it is open
+	wantIndex(t, s, root) // its files are still open
 	if r := syncTree(t, s, root); r.Rebuilt == "" || r.Built == 0 || r.Built == 40 {
 		t.Errorf("%+v", r)
 	}
@@ -180,8 +180,8 @@ func TestDirectoryRemoved(t *testing.T) {
 	wantIndex(t, open(t, dir, smallSegments()), root)
 }
 
-// TestShortenedUnderMapping shows that a segment cut short by another program costs an error, not
-// the process.
+// TestShortenedUnderMapping: if another program truncates a mapped segment, the reader gets an
+// error and the process survives.
 func TestShortenedUnderMapping(t *testing.T) {
 	if !canMap {
 		t.Skip("segments are not mapped here")
@@ -268,8 +268,8 @@ func FuzzSegment(f *testing.F) {
 	})
 }
 
-// parseSealed parses raw as it is, and once more with the checksums that belong to what it says, so
-// that a fuzzer gets behind them.
+// parseSealed parses raw unchanged, and again with correct checksums, so that a fuzzer gets past
+// the checksum checks.
 func parseSealed(raw []byte, use func(*segmentFile)) {
 	for range 2 {
 		if file, err := parseSegment("fuzz", testFormat(), raw, raw); err == nil {

@@ -2,6 +2,6 @@ package codestore
 
 import "errors"
 
-// Damaged reports whether an error says that a segment is no longer what was written. The next Sync
-// builds it anew.
+// Damaged reports whether an error means that a segment differs from what was written. The next
+// Sync builds it again.
 func Damaged(err error) bool { return errors.Is(err, errDamaged) || errors.Is(err, ErrFault) }

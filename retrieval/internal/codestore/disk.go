@@ -16,7 +16,7 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// A disk is the directory of a store. Its methods that change something need the lock.
+// A disk is the directory of a store. Methods that change it require the lock.
 type disk struct {
 	dir  string
 	opts Options
@@ -24,7 +24,7 @@ type disk struct {
 
 func (d *disk) at(name string) string { return filepath.Join(d.dir, name) }
 
-// stamp tells one manifest from the next without reading it.
+// stamp distinguishes one manifest from the next without reading it.
 type stamp struct {
 	size, modified int64
 	inode          uint64
@@ -35,14 +35,14 @@ func stampOf(fi fs.FileInfo) stamp {
 	return stamp{size: fi.Size(), modified: fi.ModTime().UnixNano(), inode: inode}
 }
 
-// lockWait is how long a writer that waits for another process sleeps between looks, at first and
-// at most.
+// lockWait bounds the sleep between two attempts of a writer to get another process's lock: the
+// first and the longest sleep.
 const (
 	lockWaitFirst = time.Millisecond
 	lockWaitMost  = 50 * time.Millisecond
 )
 
-// lock waits until no other process writes.
+// lock waits until no other process is writing.
 func (d *disk) lock(ctx context.Context) (unlock func(), err error) {
 	for wait := lockWaitFirst; ; wait = min(2*wait, lockWaitMost) {
 		f, err := d.openLock()
@@ -65,7 +65,7 @@ func (d *disk) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// openLock opens the lock file, making the directory again should somebody have removed it.
+// openLock opens the lock file. If the directory was removed, it is created again.
 func (d *disk) openLock() (*os.File, error) {
 	f, err := os.OpenFile(d.at(lockName), os.O_RDWR|os.O_CREATE, 0o644)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,7 +77,7 @@ func (d *disk) openLock() (*os.File, error) {
 	return f, err
 }
 
-// isLock reports whether f still is what has the lock's name, not the file of a directory removed
+// isLock reports whether f is still the current lock file, not the file of a directory removed
 // meanwhile.
 func (d *disk) isLock(f *os.File) bool {
 	held, err := f.Stat()
@@ -88,8 +88,8 @@ func (d *disk) isLock(f *os.File) bool {
 	return err == nil && os.SameFile(held, named)
 }
 
-// write makes a file of the pieces, whole or not at all. With durable it waits until the disk has
-// it.
+// write creates a file of the pieces, completely or not at all. If durable is set, it waits until
+// the file is on the disk.
 func (d *disk) write(name string, durable bool, modified time.Time, pieces ...[]byte) (err error) {
 	d.opts.step("create " + name)
 	f, err := os.CreateTemp(d.dir, tempPrefix+"*")
@@ -108,7 +108,7 @@ func (d *disk) write(name string, durable bool, modified time.Time, pieces ...[]
 			return err
 		}
 	}
-	if canMap { // elsewhere a file that must not be written cannot be replaced either
+	if canMap { // elsewhere a read-only file cannot be replaced either
 		if err = f.Chmod(0o444); err != nil {
 			return err
 		}
@@ -135,8 +135,8 @@ func (d *disk) write(name string, durable bool, modified time.Time, pieces ...[]
 	return nil
 }
 
-// replace renames a file over another. Where an open file cannot be replaced it waits a little for
-// its reader.
+// replace renames a file over another. If the system cannot replace an open file, it waits a little
+// for the reader.
 func replace(from, to string) (err error) {
 	for wait := time.Millisecond; wait < 200*time.Millisecond; wait *= 2 {
 		if err = os.Rename(from, to); err == nil || !errors.Is(err, fs.ErrPermission) || canMap {
@@ -147,15 +147,15 @@ func replace(from, to string) (err error) {
 	return err
 }
 
-// flush makes renames durable, where the system can.
+// flush makes renames durable if the system can.
 func (d *disk) flush() {
 	if d.opts.NoFsync {
 		return
 	}
-	_ = atomicfile.SyncDir(d.dir) // refused by some systems, which then do it by themselves
+	_ = atomicfile.SyncDir(d.dir) // some systems refuse it and sync by themselves
 }
 
-// readManifest returns the manifest and its stamp; both are zero when there is none.
+// readManifest returns the manifest and its stamp. Both are zero if there is none.
 func (d *disk) readManifest(f Format) (*manifest, stamp, error) {
 	file, err := os.Open(d.at(manifestName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -178,8 +178,8 @@ func (d *disk) readManifest(f Format) (*manifest, stamp, error) {
 	return m, st, err
 }
 
-// writeManifest replaces the manifest and returns its stamp. Its time is later than that of the one
-// before, whatever the clock says, since readers tell them apart by it.
+// writeManifest replaces the manifest and returns its stamp. Its time is always later than that of
+// the previous one, whatever the clock says, because readers distinguish manifests by it.
 func (d *disk) writeManifest(m *manifest, before stamp, durable bool) (stamp, error) {
 	raw, err := m.encode()
 	if err != nil {
@@ -201,7 +201,7 @@ func (d *disk) writeManifest(m *manifest, before stamp, durable bool) (stamp, er
 
 // files lists the names in the directory that have a suffix.
 func (d *disk) files(suffix string) []string {
-	entries, _ := os.ReadDir(d.dir) // what cannot be listed cannot be taken over either
+	entries, _ := os.ReadDir(d.dir) // files that cannot be listed cannot be adopted either
 	var names []string
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), suffix) && !strings.HasPrefix(e.Name(), tempPrefix) {
@@ -222,8 +222,8 @@ func (d *disk) removeReplaced(before, after *manifest) {
 	}
 }
 
-// sweep removes what m does not name: old segments, and what interrupted writers left. A file that
-// cannot be removed because somebody has it open stays until the next time.
+// sweep removes files that m does not name: old segments, and leftovers of interrupted writers. A
+// file that cannot be removed because a reader has it open stays until the next sweep.
 func (d *disk) sweep(m *manifest) {
 	keep := m.files()
 	entries, _ := os.ReadDir(d.dir)
@@ -237,7 +237,7 @@ func (d *disk) sweep(m *manifest) {
 	}
 }
 
-// removeReadOnly removes a file that has no permission to write, which Windows asks for.
+// removeReadOnly removes a read-only file, which Windows allows only after adding write permission.
 func removeReadOnly(path string) {
 	if os.Remove(path) != nil && !canMap {
 		_ = os.Chmod(path, 0o644)

@@ -8,7 +8,7 @@ import (
 	"hash/crc32"
 )
 
-// A segment file, all numbers little-endian:
+// The format of a segment file; all numbers are little-endian:
 //
 //	header   64 bytes
 //	  0  magic            "LUTHSEG\n"
@@ -44,9 +44,9 @@ func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
 func align8(n int) int { return (n + 7) &^ 7 }
 
-// encodeSegment returns the file as pieces, to be written one after the other, and the name it
-// gets. The name is made from header and table, hence from all paths, contents and checksums: two
-// segments of one name hold the same.
+// encodeSegment returns the file as pieces, to be written one after the other, and its name. The
+// name is computed from header and table, and therefore from all paths, contents and checksums: two
+// segments with the same name hold the same data.
 func encodeSegment(f Format, docs []Doc, sections []Section) (pieces [][]byte, name string, err error) {
 	table, err := encodeTable(f, docs, sections)
 	if err != nil {

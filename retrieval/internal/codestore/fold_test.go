@@ -11,8 +11,8 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// TestFoldingEnds shows that segments which were just built or folded are not so many and small
-// that they would be folded at once.
+// TestFoldingEnds: segments that were just built or folded are large and few enough not to be
+// folded again immediately.
 func TestFoldingEnds(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range tier.Pick(30, 100, 300) {

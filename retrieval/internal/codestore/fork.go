@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// OpenOver opens the store in dir for a copy of the tree that base is the index of. A store that is
-// there already is opened as it is. A new one begins with base's segments, as hard links where the
-// file system allows and else as copies, so that the next Sync reads all files and builds only
-// those with another content. A base that cannot be used is no error; the reason is in the next
-// report.
+// OpenOver opens the store in dir for a copy of the tree that base is the index of. An existing
+// store is opened unchanged. A new one begins with base's segments, as hard links if the file
+// system allows and as copies otherwise, so that the next Sync reads all files and builds only
+// those with a different content. A base that cannot be used is not an error; the next report has
+// the reason.
 func OpenOver(ctx context.Context, dir, base string, f Format, opts Options) (*Store, error) {
 	s, err := Open(dir, f, opts)
 	if err != nil {
@@ -65,7 +65,7 @@ func notThere(m *manifest) error {
 	return nil
 }
 
-// takeSegments makes the segments that m names in another directory those of this store. s.mu is
+// takeSegments makes the segments that m names in another directory segments of this store. s.mu is
 // held.
 func (s *Store) takeSegments(ctx context.Context, from disk, m *manifest) error {
 	where := from
@@ -75,7 +75,7 @@ func (s *Store) takeSegments(ctx context.Context, from disk, m *manifest) error 
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			m.Segments[i].Stat = "" // times and inodes of other files
+			m.Segments[i].Stat = "" // it describes times and inodes of other files
 			if err := s.disk.take(from.at(m.Segments[i].Name), m.Segments[i].Name); err != nil {
 				return err
 			}

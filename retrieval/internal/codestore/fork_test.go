@@ -35,7 +35,7 @@ func TestOpenOver(t *testing.T) {
 			if r := syncTree(t, s, fork); r.Built != 0 {
 				t.Errorf("%+v", r)
 			}
-			// The base is as it was, and each goes its own way.
+			// The base is unchanged, and base and fork change independently.
 			base := open(t, dir, smallSegments())
 			wantIndex(t, base, root)
 			put(t, root, someFiles("y"))

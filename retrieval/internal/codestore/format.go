@@ -7,7 +7,7 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// A Doc is one file as it was when it was indexed.
+// A Doc is one file in the state in which it was indexed.
 type Doc struct {
 	worktree.File
 	Hash worktree.Hash // of the content
@@ -19,22 +19,22 @@ type Section struct {
 	Data []byte
 }
 
-// A Format is what the caller keeps in segments.
+// A Format describes the sections that the caller keeps in segments.
 type Format struct {
 	Name    string
-	Version uint32 // segments of another version are built anew
+	Version uint32 // segments of another version are built again
 	// Build makes the sections of one segment. The documents are numbered as in docs, which is
-	// sorted by path; read returns the content of one of them, in memory already, which must not be
-	// changed or kept. Several calls run at the same time.
+	// sorted by path. read returns the content of one of them, which is in memory already and must
+	// not be changed or kept. Several calls run at the same time.
 	Build func(ctx context.Context, docs []Doc, read func(i int) ([]byte, error)) ([]Section, error)
 }
 
-// Options of a store. The zero value is a good one.
+// Options of a store. The zero value is a sensible default.
 type Options struct {
-	Workers      int   // builds at the same time; GOMAXPROCS when 0, fewer when Memory asks for it
-	SegmentBytes int64 // of source in a segment at most (one file may be larger); 16 MiB when 0
-	Memory       int64 // about what Sync may use, counting four times the source that is being built; 512 MiB when 0
-	MaxFileSize  int64 // a file that has grown beyond this since the scan is left out; worktree.DefaultMaxFileSize when 0
+	Workers      int   // concurrent builds; 0 means GOMAXPROCS, or fewer if Memory requires it
+	SegmentBytes int64 // maximum source per segment (one file may be larger); 0 means 16 MiB
+	Memory       int64 // approximate memory that Sync may use, counting four times the source that is being built; 0 means 512 MiB
+	MaxFileSize  int64 // a file that has grown beyond this since the scan is left out; 0 means worktree.DefaultMaxFileSize
 	NoMap        bool  // read segments into memory instead of mapping them
 	NoFsync      bool  // do not wait for the disk
 
@@ -46,7 +46,7 @@ const (
 	defaultSegmentBytes = 16 << 20
 	defaultMemory       = 512 << 20
 	buildFactor         = 4       // memory of a build as a multiple of its source, for Options.Memory
-	leastShare          = 8 << 20 // of source a worker gets before the number of workers is lowered
+	leastShare          = 8 << 20 // source per worker below which the number of workers is lowered
 )
 
 func (o Options) withDefaults() Options {
@@ -70,29 +70,29 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// A Report tells what a Sync or Update did. Counts are of documents unless they say otherwise.
+// A Report describes what a Sync or Update did. Counts are of documents unless they say otherwise.
 type Report struct {
-	Unchanged int // known by size, times and inode
+	Unchanged int // recognised by size, times and inode
 	Rehashed  int // read, and found to have the same content
 	Built     int
-	Removed   int             // no longer in the tree, or no longer to be indexed
-	Folded    int             // built again only to join small segments or to be rid of dead documents
-	Adopted   int             // taken over from a segment that an interrupted run had finished
+	Removed   int             // no longer in the tree, or no longer indexed
+	Folded    int             // built again only to join small segments or to drop dead documents
+	Adopted   int             // reused from a segment that an interrupted run had finished
 	Skipped   []worktree.File // in the tree but not indexed: gone or changed into something else since the scan, unreadable
 
 	Segments      int // in the index now
 	SegmentsBuilt int
 	BytesRead     int64
 
-	Rebuilt string // why an earlier index could not be used, or not all of it; "" when it could
-	Memory  string // why nothing is kept on disk; "" when it is
+	Rebuilt string // why an earlier index could not be used completely; "" if it could
+	Memory  string // why nothing is kept on disk; "" if it is
 }
 
-// Progress tells how far a Sync is.
+// Progress describes how far a Sync has got.
 type Progress struct {
 	Stage      string // "compare" or "build"
-	Files      int    // done
+	Files      int    // files done
 	TotalFiles int
-	Bytes      int64 // of source, done
+	Bytes      int64 // of source done
 	TotalBytes int64
 }

@@ -7,13 +7,13 @@ import (
 	"runtime/debug"
 )
 
-// ErrFault says that mapped bytes could not be read: the file was shortened by another program, or
-// the disk failed.
+// ErrFault means that mapped bytes could not be read: another program truncated the file, or the
+// disk failed.
 var ErrFault = errors.New("codestore: a mapped segment can no longer be read; index the tree again")
 
-// Guard calls fn and returns its error, or ErrFault when fn touched mapped bytes that are gone. It
-// holds for the calling goroutine only: each one that reads sections needs its own. It costs some
-// 20 ns.
+// Guard calls fn and returns its error, or ErrFault if fn accessed mapped bytes that no longer
+// exist. It covers only the calling goroutine: each goroutine that reads sections needs its own
+// Guard. It costs about 20 ns.
 func Guard(fn func() error) (err error) {
 	before := debug.SetPanicOnFault(true)
 	defer func() {

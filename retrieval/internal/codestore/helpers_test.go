@@ -13,8 +13,8 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// testFormat keeps the documents' contents: section "text" has them one after the other, "ends"
-// where each ends.
+// testFormat keeps the documents' contents: section "text" holds them one after the other, "ends"
+// the end of each.
 func testFormat() Format {
 	return Format{Name: "test", Version: 1, Build: func(_ context.Context, docs []Doc, read func(int) ([]byte, error)) ([]Section, error) {
 		var text, ends []byte
@@ -30,7 +30,7 @@ func testFormat() Format {
 	}}
 }
 
-// contents returns what an index of testFormat holds: content by path.
+// contents returns the contents of an index of testFormat, by path.
 func contents(s *Store) (map[string]string, error) {
 	v, err := s.View()
 	if err != nil {
@@ -75,7 +75,7 @@ func segmentContents(seg *Segment, all map[string]string) error {
 	return nil
 }
 
-// onDisk returns what a correct index holds.
+// onDisk returns the contents of a correct index.
 func onDisk(t testing.TB, root string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -100,7 +100,7 @@ func scan(t testing.TB, root string) *worktree.Tree {
 
 func open(t testing.TB, dir string, opts Options) *Store {
 	t.Helper()
-	opts.NoFsync = opts.NoFsync || testing.Short() // which matters to a machine that crashes, not to a process
+	opts.NoFsync = opts.NoFsync || testing.Short() // syncing matters only when a machine crashes, not a process
 	s, err := Open(dir, testFormat(), opts)
 	if err != nil {
 		t.Fatal(err)

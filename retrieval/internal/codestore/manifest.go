@@ -18,9 +18,9 @@ const (
 	maxManifest     = 256 << 20
 )
 
-// A manifest says which segments an index is made of. Its file has a line "luthier codestore
-// VERSION CHECKSUM LENGTH" and then itself in JSON, so that any version of this code can tell what
-// it does not understand.
+// A manifest lists the segments of an index. Its file has a line "luthier codestore VERSION
+// CHECKSUM LENGTH" followed by the manifest as JSON, so that any version of this code can recognise
+// files it does not understand.
 type manifest struct {
 	Format     string            `json:"format"`
 	Version    uint32            `json:"version"`
@@ -31,8 +31,8 @@ type manifest struct {
 type manifestSegment struct {
 	Name string `json:"name"`
 	Docs int    `json:"docs"`
-	Dead []byte `json:"dead,omitempty"` // bitmap, none when all documents are alive
-	Stat string `json:"stat,omitempty"` // file of newer file times
+	Dead []byte `json:"dead,omitempty"` // bitmap; empty if all documents are alive
+	Stat string `json:"stat,omitempty"` // name of the file with newer file states
 }
 
 func (m *manifest) encode() ([]byte, error) {
@@ -44,7 +44,7 @@ func (m *manifest) encode() ([]byte, error) {
 	return append([]byte(head), body...), nil
 }
 
-// decodeManifest reads a manifest of format f. The error says in words why it cannot be used.
+// decodeManifest decodes a manifest of format f. The error describes why it cannot be used.
 func decodeManifest(raw []byte, f Format) (*manifest, error) {
 	line, body, _ := bytes.Cut(raw, []byte("\n"))
 	var version, length int

@@ -18,7 +18,7 @@ func TestMemoryOnly(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s := open(t, filepath.Join(file, "index"), smallSegments()) // below a file, where root cannot make it either
+	s := open(t, filepath.Join(file, "index"), smallSegments()) // below a file, where not even root can create it
 	if r := syncTree(t, s, root); !strings.Contains(r.Memory, "memory only") || r.Built != 40 {
 		t.Errorf("%+v", r)
 	}
@@ -32,7 +32,7 @@ func TestMemoryOnly(t *testing.T) {
 	}
 }
 
-// TestReadOnlyDirectory uses an index that this process may read and not change.
+// TestReadOnlyDirectory uses an index that this process may read but not change.
 func TestReadOnlyDirectory(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("permissions of directories mean nothing here")
@@ -54,9 +54,9 @@ func TestReadOnlyDirectory(t *testing.T) {
 	if r, err := s.Update(t.Context(), root, files...); err != nil || r.Removed != 10 || r.Memory == "" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	// What another process does from now on is not ours.
+	// From now on, changes by another process are not seen.
 	var others sync.WaitGroup
-	others.Go(func() { // on another thread, with its rights
+	others.Go(func() { // on another thread, which keeps its rights
 		put(t, root, map[string]string{"later": "x"})
 		syncTree(t, open(t, dir, smallSegments()), root)
 	})
@@ -66,14 +66,14 @@ func TestReadOnlyDirectory(t *testing.T) {
 	}
 }
 
-// asNobody gives up root's rights to files on this thread until the result is called. Setfsuid is
-// Linux' own; elsewhere such tests are run by an ordinary user.
+// asNobody drops root's file permissions on this thread until the result is called. Setfsuid exists
+// only on Linux; elsewhere such tests must be run by an ordinary user.
 var asNobody = func(t *testing.T, _ ...string) func() {
 	t.Skip("run as an ordinary user")
 	return nil
 }
 
-// TestDiskFull ends the room of the disk in the middle of a Sync.
+// TestDiskFull fills up the disk in the middle of a Sync.
 func TestDiskFull(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	put(t, root, someFiles("x"))
@@ -83,7 +83,7 @@ func TestDiskFull(t *testing.T) {
 	o.step = func(point string) {
 		if strings.HasPrefix(point, "create ") {
 			if writes++; writes == 4 {
-				// What the store sees is a directory in which no file can be made any more.
+				// The store sees a directory in which no file can be created any more.
 				_ = os.Rename(dir, dir+".away")
 				_ = os.WriteFile(dir, nil, 0o644)
 			}

@@ -11,7 +11,7 @@ import (
 
 func init() {
 	asNobody = func(t *testing.T, dirs ...string) func() {
-		for _, dir := range dirs { // test directories are for root's eyes only
+		for _, dir := range dirs { // only root can read test directories
 			for up := dir; len(up) > len(os.TempDir()); up = filepath.Dir(up) {
 				if err := os.Chmod(up, 0o755); err != nil {
 					t.Fatal(err)

@@ -6,19 +6,19 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// A plan is the next state while it is made: what stays alive of the segments there are, and what
-// has to be built.
+// A plan is the next state under construction: the documents of existing segments that stay alive,
+// and the files to build.
 type plan struct {
 	kept  []*kept
 	build []worktree.File // to be built, in any order until sorted
 }
 
-// kept is a segment with those of its documents that stay alive.
+// kept is a segment with its documents that stay alive.
 type kept struct {
 	seg     *Segment
 	live    bitmap
-	states  []byte // of all documents, once one of them differs from the segment's
-	adopted bool   // found on disk, named by no manifest
+	states  []byte // of all documents, if any of them differs from the segment's
+	adopted bool   // found on disk but in no manifest
 }
 
 func newPlan(base *state) *plan {
@@ -40,14 +40,15 @@ func (p *plan) keepAll() {
 	}
 }
 
-// ref names a document of a plan's segments.
+// ref identifies a document in a plan's segments.
 type ref struct {
 	seg *kept
 	doc int
 }
 
 // matchTree keeps the documents whose files look the same as when they were indexed. It returns the
-// numbers of the files for which none is kept, and how many documents have no file any more.
+// indexes of the files without a kept document, and the number of documents whose files no longer
+// exist.
 func (p *plan) matchTree(files []worktree.File) (open []int, removed int) {
 	known := newBitmap(len(files))
 	for _, k := range p.kept {
@@ -76,7 +77,8 @@ func (p *plan) matchTree(files []worktree.File) (open []int, removed int) {
 	return open, removed
 }
 
-// seek returns the first number from at on whose path is not before path, looking near at first.
+// seek returns the first number from at on whose path is not before path. It tries positions close
+// to at first.
 func seek(files []worktree.File, at int, path []byte) int {
 	step := 1
 	for at+step < len(files) && files[at+step].Path < string(path) {
@@ -87,15 +89,15 @@ func seek(files []worktree.File, at int, path []byte) int {
 	return at + sort.Search(end-at, func(i int) bool { return files[at+i].Path >= string(path) })
 }
 
-// recorded returns what is known of document i without its path.
+// recorded returns the recorded state of document i, without its path.
 func (k *kept) recorded(i int) worktree.File {
 	f := worktree.File{Size: k.seg.file.size(i)}
 	readState(k.seg.stateOf(i), &f)
 	return f
 }
 
-// candidates returns the documents that have the path of f, alive or dead: a file may have got back
-// an earlier content.
+// candidates returns the documents with the path of f, alive or dead: a file may have got back an
+// earlier content.
 func (p *plan) candidates(f *worktree.File) []ref {
 	var refs []ref
 	for _, k := range p.kept {
@@ -106,7 +108,7 @@ func (p *plan) candidates(f *worktree.File) []ref {
 	return refs
 }
 
-// keep keeps a document whose file is f now.
+// keep keeps a document whose file is now f.
 func (r ref) keep(f *worktree.File) {
 	r.seg.live.add(r.doc)
 	state := appendState(nil, f)
@@ -129,7 +131,7 @@ func (k *kept) stateOf(i int) []byte {
 	return k.seg.stateOf(i)
 }
 
-// source returns how many bytes of source the kept documents had.
+// source returns the source size of the kept documents in bytes.
 func (k *kept) source() (n int64) {
 	for i := range k.seg.file.docs {
 		if k.live.has(i) {
@@ -139,7 +141,7 @@ func (k *kept) source() (n int64) {
 	return n
 }
 
-// fold moves the kept documents of k to those to be built.
+// fold moves the kept documents of k to the files to build.
 func (p *plan) fold(k *kept) (docs int) {
 	for i := range k.seg.file.docs {
 		if k.live.has(i) {
@@ -152,18 +154,19 @@ func (p *plan) fold(k *kept) (docs int) {
 }
 
 const (
-	manySegments = 8         // small segments that are left alone
-	smallShare   = 32        // a segment is small below this part of Options.SegmentBytes, to Sync
-	tinySegment  = 256 << 10 // of source: a segment is small to Update
+	manySegments = 8         // this many small segments are left alone
+	smallShare   = 32        // a segment below this part of Options.SegmentBytes is small to Sync
+	tinySegment  = 256 << 10 // a segment with less source than this is small to Update
 )
 
-// isSmall reports whether a segment of so many documents and bytes of source should be joined with
-// others, limit being what is small for the bytes. Tiny files fill a segment by their number.
+// isSmall reports whether a segment with that many documents and bytes of source should be joined
+// with others; limit is the size below which it is small. A segment with many tiny files is full by
+// their number.
 func isSmall(docs int, source, limit int64) bool {
 	return docs < maxBatchDocs/smallShare && source < limit
 }
 
-// foldSmall folds the segments with less than limit bytes of source when there are many of them.
+// foldSmall folds the segments with less than limit bytes of source if there are many of them.
 func (p *plan) foldSmall(limit int64) (docs int) {
 	var small []*kept
 	for _, k := range p.kept {
@@ -180,7 +183,7 @@ func (p *plan) foldSmall(limit int64) (docs int) {
 	return docs
 }
 
-// foldSparse folds the segments more than half of which is dead.
+// foldSparse folds the segments in which more than half of the documents are dead.
 func (p *plan) foldSparse() (docs int) {
 	for _, k := range p.kept {
 		if n := k.live.count(); n > 0 && k.source() < k.seg.file.source/2 {
@@ -190,8 +193,8 @@ func (p *plan) foldSparse() (docs int) {
 	return docs
 }
 
-// segments returns the segments of the plan for a new state, and whether they differ from the old
-// one.
+// segments returns the segments of the plan for a new state, and whether they differ from those of
+// the old one.
 func (p *plan) segments() (segs []*Segment, changed bool) {
 	for _, k := range p.kept {
 		n := k.live.count()

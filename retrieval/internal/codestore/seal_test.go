@@ -2,7 +2,7 @@ package codestore
 
 import "encoding/binary"
 
-// seal writes the checksums into a segment that belong to what it holds.
+// seal updates the checksums of a segment to match its contents.
 func seal(raw []byte) bool {
 	if len(raw) < headerSize {
 		return false

@@ -14,18 +14,18 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// A segmentFile is an open segment. Its table is in memory; the whole of it is mapped, or in memory
+// A segmentFile is an open segment. Its table is in memory; the whole file is mapped, or in memory
 // too.
 type segmentFile struct {
 	name     string
-	file     string // where it is on disk, "" when it is in memory only
+	file     string // its path, "" if it is only in memory
 	at       stamp  // of that file
 	docs     int
 	table    []byte
-	records  []byte // of the documents, within table
+	records  []byte // the documents' records, within table
 	data     []byte // the whole file
 	unmap    func() error
-	refs     int // of states and of writers; guarded by Store.mu
+	refs     int // held by states and by writers; guarded by Store.mu
 	source   int64
 	sections map[string]*section
 	broken   atomic.Bool // one of its checksums was wrong
@@ -37,18 +37,18 @@ type segmentFile struct {
 type section struct {
 	data  []byte
 	sum   uint32
-	check func() error // once
+	check func() error // runs once
 }
 
-// value is something that a caller made of a segment.
+// value is something that a caller derived from a segment.
 type value struct {
 	once sync.Once
 	made any
 	err  error
 }
 
-// heapSegment is the size up to which a segment is read into memory: a mapping costs more than it
-// saves.
+// heapSegment is the size up to which a segment is read into memory: mapping it would cost more
+// than it saves.
 const heapSegment = 1 << 20
 
 var errDamaged = errors.New("damaged")
@@ -57,7 +57,8 @@ func damaged(format string, args ...any) error {
 	return fmt.Errorf("segment is %w: %s", errDamaged, fmt.Sprintf(format, args...))
 }
 
-// openSegment opens a segment of format f. All but the content of its sections is checked.
+// openSegment opens a segment of format f. It checks everything except the contents of the
+// sections.
 func openSegment(path, name string, f Format, o Options) (*segmentFile, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -116,7 +117,7 @@ func openSegment(path, name string, f Format, o Options) (*segmentFile, error) {
 const maxHeapRead = 1 << 30
 
 type header struct {
-	docs, sections, formatName uint64 // each of 32 bits, wide enough for sums
+	docs, sections, formatName uint64 // all 32-bit values, in variables wide enough for sums
 	table, size                uint64
 	sum                        uint32
 }
@@ -140,8 +141,8 @@ func parseHeader(b []byte, f Format) (h header, err error) {
 	return h, nil
 }
 
-// parseSegment checks header and table, which head begins with, and makes a segment of them. data
-// is the whole file; it may be mapped, and is not touched.
+// parseSegment checks the header and table at the beginning of head, and makes a segment of them.
+// data is the whole file; it may be mapped, and is not accessed.
 func parseSegment(name string, f Format, head, data []byte) (*segmentFile, error) {
 	h, err := parseHeader(head, f)
 	if err != nil {
@@ -172,7 +173,7 @@ func parseSegment(name string, f Format, head, data []byte) (*segmentFile, error
 	return s, s.findSections(table[named+recordSize*h.docs:][:sectionSize*h.sections])
 }
 
-// checkDocs checks that all paths lie within the table, are sorted and differ.
+// checkDocs checks that all paths lie within the table, are sorted and are unique.
 func (s *segmentFile) checkDocs() error {
 	var before []byte
 	for i := range s.docs {
@@ -217,8 +218,8 @@ func (s *segmentFile) findSections(records []byte) error {
 	return nil
 }
 
-// lost says why a segment must be built again although it is open: its file was shortened, replaced
-// or removed by somebody, or a checksum was wrong.
+// lost returns the reason why a segment must be built again although it is open: its file was
+// truncated, replaced or removed, or a checksum was wrong. It returns "" if there is none.
 func (s *segmentFile) lost() string {
 	if s.broken.Load() {
 		return "a checksum is wrong"

@@ -14,8 +14,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// TestTwoProcesses lets two processes sync and update one index of one tree while this one looks at
-// it and updates too.
+// TestTwoProcesses runs two processes that sync and update one index of one tree, while this
+// process reads and updates it too.
 func TestTwoProcesses(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	put(t, root, someFiles("x"))
@@ -43,11 +43,11 @@ func TestTwoProcesses(t *testing.T) {
 					t.Errorf("a view has %d documents: %v", len(got), err)
 					return
 				}
-				if n == 1 { // which writes nothing itself
+				if n == 1 { // it writes nothing itself
 					v, _ := mine.View()
 					generations[v.Generation()] = true
 					v.Close()
-					if !tier.Long() && len(generations) >= tier.Pick(10, 40, 0) { // enough; the long tier goes on
+					if !tier.Long() && len(generations) >= tier.Pick(10, 40, 0) { // enough; only the long tier goes on
 						stop()
 					}
 				}
@@ -96,7 +96,7 @@ func TestLockWaitsAndEnds(t *testing.T) {
 	syncTree(t, other, root)
 }
 
-// TestManifestTimeGrows shows that readers see a new manifest even when the clock was set back.
+// TestManifestTimeGrows: readers notice a new manifest even if the clock was set back.
 func TestManifestTimeGrows(t *testing.T) {
 	root, dir := indexed(t)
 	future := time.Now().Add(time.Hour)
@@ -122,7 +122,7 @@ func TestViewIsConsistent(t *testing.T) {
 	put(t, root, someFiles("new"))
 	syncTree(t, s, root)
 	old := map[string]string{}
-	for _, seg := range v.Segments() { // whose files are removed by now
+	for _, seg := range v.Segments() { // their files have been removed by now
 		if err := segmentContents(seg, old); err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +139,7 @@ func TestViewIsConsistent(t *testing.T) {
 			t.Errorf("%s is held %d times after Close", seg.Name(), seg.file.refs)
 		}
 	}
-	v.Close() // does nothing
+	v.Close() // a second Close does nothing
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}

@@ -1,4 +1,4 @@
 package codestore
 
-// Size returns how many bytes the segment has, dead documents included.
+// Size returns the size of the segment in bytes, including dead documents.
 func (s *Segment) Size() int64 { return int64(len(s.file.data)) }

@@ -6,41 +6,43 @@ import (
 	"os"
 )
 
-// A state is one generation of the index. It is not changed; refs is guarded by Store.mu.
+// A state is one generation of the index. It is immutable, except for refs, which is guarded by
+// Store.mu.
 type state struct {
 	generation uint64
 	segments   []*Segment
 	refs       int
 }
 
-// A Segment is one segment of a View: some documents, of which some are dead, and sections about
-// all of them.
+// A Segment is one segment of a View: a set of documents, some of which may be dead, and sections
+// about all of them.
 type Segment struct {
 	file  *segmentFile
 	dead  bitmap
 	live  int
-	stat  string // name of the file that states come from, "" when they are the records'
-	state []byte // stateSize bytes a document, nil without such a file
+	stat  string // name of the file with the documents' states, "" if those in the records are current
+	state []byte // stateSize bytes per document; nil without such a file
 }
 
-// Name names the segment. Segments of one name hold the same documents and sections, also in
-// different processes.
+// Name identifies the segment. Segments with the same name hold the same documents and sections,
+// even in different processes.
 func (s *Segment) Name() string { return s.file.name }
 
-// Docs returns how many documents the segment has, dead ones too. They are numbered from 0.
+// Docs returns the number of documents in the segment, including dead ones. They are numbered from
+// 0.
 func (s *Segment) Docs() int { return s.file.docs }
 
-// LiveDocs returns how many documents are alive.
+// LiveDocs returns the number of live documents.
 func (s *Segment) LiveDocs() int { return s.live }
 
-// Live reports whether document i belongs to the index. A dead one was changed, moved or removed
-// since.
+// Live reports whether document i belongs to the index. A dead document has been changed, moved or
+// removed since.
 func (s *Segment) Live(i int) bool { return !s.dead.has(i) }
 
 // Path returns the path of document i.
 func (s *Segment) Path(i int) string { return string(s.file.path(i)) }
 
-// Doc returns all that is known of document i.
+// Doc returns the metadata of document i.
 func (s *Segment) Doc(i int) Doc {
 	d := Doc{Hash: s.file.hash(i)}
 	d.Path, d.Size = string(s.file.path(i)), s.file.size(i)
@@ -61,9 +63,9 @@ func (s *Segment) Find(path string) (int, bool) {
 	return i, ok && s.Live(i)
 }
 
-// Section returns the bytes of a section, nil when there is none of that name. Its checksum is
-// checked the first time. The bytes must not be changed, nor used after Close of the View; read
-// them within [Guard].
+// Section returns the bytes of a section, or nil if there is none of that name. Its checksum is
+// verified on first use. The bytes must not be changed, nor used after Close of the View; read them
+// within [Guard].
 func (s *Segment) Section(name string) ([]byte, error) {
 	sec, ok := s.file.sections[name]
 	if !ok {
@@ -75,9 +77,9 @@ func (s *Segment) Section(name string) ([]byte, error) {
 	return sec.data, nil
 }
 
-// Value returns what open made of the segment the first time it was asked for by this key, and
-// keeps it as long as the segment is open, over Views. It is where decoded readers of sections
-// belong. What open returns must hold on to nothing that has to be closed.
+// Value returns the result of open for this segment. It calls open the first time it is called with
+// key, and keeps the result as long as the segment is open, across Views. It is the place for
+// decoded readers of sections. The result must not hold anything that has to be closed.
 func (s *Segment) Value(key string, open func() (any, error)) (any, error) {
 	s.file.mu.Lock()
 	v := s.file.values[key]
@@ -90,8 +92,8 @@ func (s *Segment) Value(key string, open func() (any, error)) (any, error) {
 	return v.made, v.err
 }
 
-// loadState opens what a manifest names, taking segments over from have. The names of those that
-// are missing or damaged are returned with the reason. The caller owns the references of the
+// loadState opens the segments that a manifest names, reusing those in have. It also returns the
+// names of missing or damaged segments with the reason. The caller owns the references to the
 // result's segments.
 func (d *disk) loadState(m *manifest, f Format, have map[string]*segmentFile) (*state, []string) {
 	st := &state{generation: m.Generation}
@@ -110,7 +112,7 @@ func (d *disk) loadState(m *manifest, f Format, have map[string]*segmentFile) (*
 func (d *disk) loadSegment(entry manifestSegment, f Format, have map[string]*segmentFile) (*Segment, error) {
 	file := have[entry.Name]
 	if file != nil && file.lost() != "" {
-		delete(have, entry.Name) // what is open is not what is there
+		delete(have, entry.Name) // the open segment is not the one on disk
 		file = nil
 	}
 	if file == nil {
@@ -138,7 +140,7 @@ func newSegment(file *segmentFile, entry manifestSegment, d *disk) (*Segment, er
 	}
 	seg := &Segment{file: file, dead: dead, live: file.docs - dead.count()}
 	if entry.Stat != "" {
-		// Without it nothing is lost: the documents' contents are compared once more.
+		// Nothing is lost without it: the documents' contents are just compared once more.
 		if raw, err := os.ReadFile(d.at(entry.Stat)); err == nil {
 			if states, ok := decodeStates(raw, file.docs); ok {
 				seg.stat, seg.state = entry.Stat, states

@@ -6,8 +6,8 @@ import (
 	"encoding/hex"
 )
 
-// A file of states holds newer file states for all documents of one segment: the line below, the
-// states, and a checksum of both.
+// A file of states holds newer file states for all documents of one segment: the magic line below,
+// the states, and a checksum of both.
 const statesMagic = "LUTHSTA\n"
 
 func encodeStates(states []byte) (raw []byte, name string) {

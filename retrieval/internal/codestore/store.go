@@ -17,25 +17,25 @@ type Store struct {
 	format  Format
 	opts    Options
 	disk    disk
-	writing chan struct{} // holds one token while a Sync or Update runs in this process
+	writing chan struct{} // holds one token while this process runs a Sync or Update
 
 	mu      sync.Mutex
 	state   *state
-	stamp   stamp  // of the manifest that state was read from
-	memory  string // why nothing is written; "" when it is
-	rebuilt string // why what was found on disk could not be used, until a report has told it
-	usable  bool   // stamp is that of the manifest that state was read from, not of one that cannot be read
+	stamp   stamp  // of the manifest from which state was read
+	memory  string // why nothing is written; "" if it is
+	rebuilt string // why what was found on disk could not be used, until it has been reported
+	usable  bool   // stamp is that of the manifest from which state was read, not of an unreadable one
 	closed  bool
-	// diverged says that state has changes that are in memory only.
+	// diverged reports whether state has changes that are only in memory.
 	diverged bool
 }
 
-// ErrClosed says that the store was closed.
+// ErrClosed means that the store was closed.
 var ErrClosed = errors.New("codestore: the store is closed")
 
-// Open opens the store in dir, making the directory when it is missing. What is found there is used
-// as far as it can be; an index that cannot be used is no error, the next Sync builds it anew and
-// says why. When the directory cannot be written the store works in memory, on top of what can be
+// Open opens the store in dir, creating the directory if it is missing. What is found there is used
+// if possible. An index that cannot be used is not an error: the next Sync builds it again and
+// reports why. If the directory is not writable, the store works in memory, on top of what can be
 // read, and says so in its reports.
 func Open(dir string, f Format, opts Options) (*Store, error) {
 	if f.Name == "" || f.Build == nil {
@@ -50,14 +50,15 @@ func Open(dir string, f Format, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// prepare makes the directory and tries whether it can be written; the result says why not.
+// prepare creates the directory and checks whether it is writable. It returns the reason if it is
+// not.
 func (d *disk) prepare() (reason string) {
 	if err := os.MkdirAll(d.dir, 0o755); err != nil {
 		return fmt.Sprintf("the index is kept in memory only: %v", err)
 	}
 	f, err := os.OpenFile(d.at(lockName), os.O_RDWR|os.O_CREATE, 0o644)
 	if err == nil {
-		// Somebody may hold the lock now, which is fine; a system without locks is not.
+		// Another process may hold the lock now, which is fine; a system without locks is not.
 		if _, err = filelock.Try(f); err == nil {
 			return errText(f.Close())
 		}
@@ -73,7 +74,7 @@ func errText(err error) string {
 	return err.Error()
 }
 
-// Close ends the store. Views stay usable until they are closed.
+// Close closes the store. Views stay usable until they are closed.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +85,7 @@ func (s *Store) Close() error {
 	return s.release(s.state)
 }
 
-// release gives up a reference to a state. s.mu is held.
+// release drops a reference to a state. s.mu is held.
 func (s *Store) release(st *state) error {
 	if st.refs--; st.refs > 0 {
 		return nil
@@ -96,7 +97,7 @@ func (s *Store) release(st *state) error {
 	return errors.Join(errs...)
 }
 
-// release gives up a reference to an open segment. Store.mu is held.
+// release drops a reference to an open segment. Store.mu is held.
 func (f *segmentFile) release() error {
 	if f.refs--; f.refs > 0 {
 		return nil
@@ -113,15 +114,15 @@ func (s *Store) install(st *state, at stamp) {
 	st.refs = 1
 	old := s.state
 	s.state, s.stamp, s.usable = st, at, true
-	_ = s.release(old) // unmapping what was mapped does not fail
+	_ = s.release(old) // unmapping a mapping does not fail
 }
 
-// rereads bounds how often a manifest is read again because another process replaced what it names
-// meanwhile.
+// rereads limits how often a manifest is read again because another process has meanwhile replaced
+// the files it names.
 const rereads = 20
 
-// reload looks whether the manifest has changed and opens the index it describes. What cannot be
-// used is left out, with the reason in s.rebuilt. s.mu is held.
+// reload checks whether the manifest has changed and opens the index that it describes. Parts that
+// cannot be used are left out, with the reason in s.rebuilt. s.mu is held.
 func (s *Store) reload() {
 	if s.diverged {
 		return
@@ -129,7 +130,7 @@ func (s *Store) reload() {
 	for range rereads {
 		fi, err := os.Stat(s.disk.at(manifestName))
 		if err != nil || stampOf(fi) == s.stamp {
-			return // an index whose directory vanished stays readable
+			return // an index whose directory has vanished stays readable
 		}
 		m, at, err := s.disk.readManifest(s.format)
 		if err != nil {
@@ -167,7 +168,7 @@ func dropUnused(st *state, have map[string]*segmentFile) {
 	}
 }
 
-// begin waits until this process may write, and returns the state it is to change, up to date.
+// begin waits until this process may write, and returns the up-to-date state that it is to change.
 func (s *Store) begin(ctx context.Context) (st *state, end func(), err error) {
 	select {
 	case s.writing <- struct{}{}:
@@ -207,9 +208,9 @@ func (s *Store) begin(ctx context.Context) (st *state, end func(), err error) {
 	}, nil
 }
 
-// base returns the state that a writer starts from. It is empty when the manifest on disk is not
-// that of the current state, since whoever did that may have removed segments too; those still
-// there are found again. s.mu is held.
+// base returns the state that a writer starts from. It is empty if the manifest on disk is not that
+// of the current state: whoever replaced the manifest may have removed segments too, and those
+// still there are found again. s.mu is held.
 func (s *Store) base() *state {
 	if s.diverged || s.memory != "" {
 		return s.state
@@ -236,7 +237,7 @@ func (s *Store) base() *state {
 	return &state{generation: s.state.generation, segments: whole}
 }
 
-// degrade makes the store go on in memory.
+// degrade switches the store to memory only.
 func (s *Store) degrade(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

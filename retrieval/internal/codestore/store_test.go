@@ -22,7 +22,7 @@ func wantIndex(t *testing.T, s *Store, root string) {
 	}
 }
 
-// counts are the numbers of a report that a test compares.
+// counts holds the numbers of a report that a test compares.
 type counts struct{ Unchanged, Rehashed, Built, Removed, Folded, Adopted int }
 
 func countsOf(r Report) counts {

@@ -11,11 +11,11 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// Sync brings the index up to the tree. What looks the same as when it was indexed is kept, what
-// has the same content is kept after reading it, the rest is built, in several segments at the same
-// time. Views see the old index until all of it is done. An error, such as that of an ended ctx,
-// leaves the old index; segments that were finished are found by the next Sync. progress may be
-// nil; it is called from one goroutine at a time.
+// Sync brings the index up to date with the tree. Files that look the same as when they were
+// indexed are kept, files with the same content are kept after reading them, and the rest is built,
+// in several segments at the same time. Views see the old index until everything is done. After an
+// error, such as that of an ended ctx, the old index stays; the next Sync reuses the finished
+// segments. progress may be nil; it is called from one goroutine at a time.
 func (s *Store) Sync(ctx context.Context, tree *worktree.Tree, progress func(Progress)) (Report, error) {
 	base, end, err := s.begin(ctx)
 	if err != nil {
@@ -44,12 +44,12 @@ func (s *Store) Sync(ctx context.Context, tree *worktree.Tree, progress func(Pro
 	return w.report, nil
 }
 
-// A writer carries one Sync or Update.
+// A writer holds the data of one Sync or Update.
 type writer struct {
 	store    *Store
 	root     *worktree.Root
 	report   Report
-	opened   []*segmentFile // by this writer; those that the new state does not hold are closed
+	opened   []*segmentFile // opened by this writer; those not in the new state are closed at the end
 	mu       sync.Mutex
 	progress func(Progress)
 	told     Progress
@@ -101,8 +101,8 @@ func (w *writer) skip(f worktree.File, why worktree.Skip) {
 	w.report.Skipped = append(w.report.Skipped, f)
 }
 
-// adopt adds to p the segments in the directory that no manifest names: an interrupted run has left
-// them.
+// adopt adds to p the segments in the directory that no manifest names: leftovers of an interrupted
+// run.
 func (w *writer) adopt(p *plan, base *state) {
 	if w.store.inMemory() != "" {
 		return
@@ -118,7 +118,7 @@ func (w *writer) adopt(p *plan, base *state) {
 		}
 		file, err := openSegment(d.at(name), name, w.store.format, w.store.opts)
 		if err != nil {
-			continue // it is swept away
+			continue // the sweep will remove it
 		}
 		w.opened = append(w.opened, file)
 		if file.verify() != nil {
@@ -130,12 +130,12 @@ func (w *writer) adopt(p *plan, base *state) {
 	}
 }
 
-// dropUseless forgets adopted segments of which nothing is kept.
+// dropUseless drops adopted segments of which no document is kept.
 func (p *plan) dropUseless() {
 	p.kept = slices.DeleteFunc(p.kept, func(k *kept) bool { return k.adopted && k.live.count() == 0 })
 }
 
-// compare looks for documents that have the content of the open files, and leaves the others to be
+// compare looks for documents with the content of the open files. Files without one remain to be
 // built.
 func (w *writer) compare(ctx context.Context, p *plan, files []worktree.File, open []int) error {
 	found := make([]ref, len(open))
@@ -170,7 +170,7 @@ func (w *writer) compare(ctx context.Context, p *plan, files []worktree.File, op
 	return nil
 }
 
-// match finds a document that has the path and content of f, and returns the state in which f was
+// match finds a document with the path and content of f, and returns the state in which f was
 // compared.
 func (w *writer) match(p *plan, f *worktree.File) (ref, worktree.File) {
 	refs := p.candidates(f)
@@ -184,7 +184,7 @@ func (w *writer) match(p *plan, f *worktree.File) (ref, worktree.File) {
 	}
 	content, state, err := w.read(f)
 	if err != nil {
-		return ref{}, worktree.File{} // the build will find out, and report it
+		return ref{}, worktree.File{} // the build will notice and report it
 	}
 	w.tell(1, state.Size)
 	hash := worktree.HashOf(content)
@@ -196,7 +196,7 @@ func (w *writer) match(p *plan, f *worktree.File) (ref, worktree.File) {
 	return ref{}, worktree.File{}
 }
 
-// read reads a file that the scan has seen as f. The state's class is f's, or that of the new
+// read reads a file that the scan saw as f. The returned state has f's class, or that of the new
 // content.
 func (w *writer) read(f *worktree.File) ([]byte, worktree.File, error) {
 	content, state, err := w.root.ReadFile(f.Path, max(f.Size, w.store.opts.MaxFileSize))
@@ -210,7 +210,7 @@ func (w *writer) read(f *worktree.File) ([]byte, worktree.File, error) {
 	return content, state, nil
 }
 
-// finish builds what p wants and commits it.
+// finish builds the files that p lists and commits the result.
 func (w *writer) finish(ctx context.Context, p *plan, base *state, durable bool) error {
 	built, err := w.buildAll(ctx, p.build, durable)
 	if err != nil {
@@ -226,7 +226,7 @@ func (w *writer) finish(ctx context.Context, p *plan, base *state, durable bool)
 	return w.store.commit(w, base, segs, changed || len(built) > 0, durable)
 }
 
-// parallel calls fn for 0 to n-1 by several goroutines until one fails or ctx ends.
+// parallel calls fn for 0 to n-1 from several goroutines until one call fails or ctx ends.
 func parallel(ctx context.Context, workers, n int, fn func(i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

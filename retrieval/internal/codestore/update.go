@@ -10,10 +10,11 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// Update brings a few paths of the index up to date: files as [worktree.Look] finds them now below
-// root. One with Skip set stands for everything at and below its path, which is forgotten first;
-// then the others are read and, where the content differs, built into one small segment; small
-// segments are folded when there are many. Unlike Sync it does not wait for the disk.
+// Update brings a few paths of the index up to date. files are in their current state below root,
+// as [worktree.Look] returns them. A file with Skip set stands for everything at and below its
+// path. Such paths are dropped first. Then the other files are read and, if their content differs,
+// built into one small segment; small segments are folded if there are many. Unlike Sync it does
+// not wait for the disk.
 func (s *Store) Update(ctx context.Context, root string, files ...worktree.File) (Report, error) {
 	base, end, err := s.begin(ctx)
 	if err != nil {
@@ -44,8 +45,8 @@ func (s *Store) Update(ctx context.Context, root string, files ...worktree.File)
 	return w.report, nil
 }
 
-// updateFiles sorts files into the plan and returns the paths of documents that were alive and may
-// not be any more.
+// updateFiles adds files to the plan and returns the paths whose documents were alive before and
+// may be dead now.
 func (w *writer) updateFiles(p *plan, files []worktree.File) (touched map[string]bool) {
 	touched = map[string]bool{}
 	latest := map[string]worktree.File{}
@@ -62,7 +63,7 @@ func (w *writer) updateFiles(p *plan, files []worktree.File) (touched map[string
 	return touched
 }
 
-// remove lets the document at path die, and all that lie below it.
+// remove marks the document at path, and all documents below it, as dead.
 func (p *plan) remove(path string, touched map[string]bool) {
 	below := path + "/"
 	if path == "." {
@@ -85,7 +86,7 @@ func (p *plan) remove(path string, touched map[string]bool) {
 	}
 }
 
-// updateFile keeps the document that has the content of f, else lets f be built.
+// updateFile keeps the document with the content of f, or else adds f to the files to build.
 func (w *writer) updateFile(p *plan, f worktree.File, touched map[string]bool) {
 	for _, r := range p.candidates(&f) {
 		if r.seg.live.has(r.doc) {
@@ -94,7 +95,7 @@ func (w *writer) updateFile(p *plan, f worktree.File, touched map[string]bool) {
 		}
 	}
 	if same, _ := w.match(p, &f); same.seg != nil {
-		// Newer times are left to the next Sync, which reads the file once more for it.
+		// Newer times are not recorded; the next Sync reads the file once more to check it.
 		same.seg.live.add(same.doc)
 		w.report.Rehashed++
 		return

@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// A View is the index at one moment. Nothing in it changes, whatever writers do. Close it soon: it
-// keeps old segments open.
+// A View is the index at one moment. It never changes, whatever writers do. Close it soon: it keeps
+// old segments open.
 type View struct {
 	store *Store
 	state *state
 }
 
-// View returns the newest state that any process has committed. It costs a look at one file's
-// times.
+// View returns the newest state that any process has committed. It costs one stat of a file.
 func (s *Store) View() (*View, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -25,7 +24,7 @@ func (s *Store) View() (*View, error) {
 	return &View{store: s, state: s.state}, nil
 }
 
-// Close ends the use of the View and of all bytes that came from it.
+// Close releases the View and all bytes that came from it, which must not be used afterwards.
 func (v *View) Close() {
 	v.store.mu.Lock()
 	defer v.store.mu.Unlock()
@@ -38,10 +37,10 @@ func (v *View) Close() {
 // Segments returns the segments that have live documents.
 func (v *View) Segments() []*Segment { return v.state.segments }
 
-// Generation grows with each change of the index.
+// Generation returns a number that grows with each change of the index.
 func (v *View) Generation() uint64 { return v.state.generation }
 
-// Docs returns how many documents are alive.
+// Docs returns the number of live documents.
 func (v *View) Docs() int {
 	n := 0
 	for _, s := range v.state.segments {
@@ -50,8 +49,8 @@ func (v *View) Docs() int {
 	return n
 }
 
-// Lookup returns the live document at path, as its segment's number in Segments and its own within
-// that.
+// Lookup returns the live document at path, as the number of its segment in Segments and its number
+// within that segment.
 func (v *View) Lookup(path string) (segment, doc int, ok bool) {
 	for n, s := range v.state.segments {
 		if i, ok := s.Find(path); ok {
@@ -61,8 +60,8 @@ func (v *View) Lookup(path string) (segment, doc int, ok bool) {
 	return 0, 0, false
 }
 
-// Verify reads everything and checks all checksums. What it finds is for a person; Sync does not
-// act on it.
+// Verify reads everything and verifies all checksums. The result is for a person; Sync does not act
+// on it.
 func (v *View) Verify() error {
 	var bad []string
 	for _, s := range v.state.segments {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// blobReader reads contents by their hash from one git process.
+// blobReader reads contents by their hash from a single git process.
 type blobReader struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
@@ -19,7 +19,7 @@ type blobReader struct {
 	stop context.CancelFunc
 }
 
-// errNoBlob is that the repository lacks a content, as clones without large files do.
+// errNoBlob means that the repository lacks a content, as clones without large files do.
 var errNoBlob = errors.New("the repository lacks it")
 
 func newBlobReader(gitDir string) (*blobReader, error) {

@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 )
 
-// BM25 ranks whole files by their words: k1 1.2, b 0.75, identifiers also by their
-// parts. It is the baseline that any index has to beat. It keeps the words of the files
-// it read, by content, because trees of one repository share most of theirs; use one for
-// the queries of a repository. Not for several goroutines at once.
+// BM25 ranks whole files by their words: k1 1.2, b 0.75, with identifiers also split into their
+// parts. It is the baseline that any index must beat. It keeps the words of the files it read, by
+// content, because trees of one repository share most of their files; use one BM25 for all queries
+// of a repository. It is not safe for concurrent use.
 type BM25 struct {
 	seed maphash.Seed
 	ids  map[string]uint32
@@ -28,16 +28,16 @@ type document struct {
 const (
 	bm25K1 = 1.2
 	bm25B  = 0.75
-	// maxFile bounds a file that is looked into.
+	// maxFile limits the size of the files that are read.
 	maxFile = 1 << 20
 )
 
-// NewBM25 returns a baseline that knows no file yet.
+// NewBM25 returns an empty baseline.
 func NewBM25() *BM25 {
 	return &BM25{seed: maphash.MakeSeed(), ids: map[string]uint32{}, docs: map[uint64]*document{}}
 }
 
-// Rank returns the files of a directory that have a word of the query, best first.
+// Rank returns the files of a directory that contain a word of the query, best first.
 func (x *BM25) Rank(dir, query string) ([]string, error) {
 	var paths []string
 	var docs []*document
@@ -101,7 +101,7 @@ func (x *BM25) document(content []byte) *document {
 	return d
 }
 
-// eachFile yields the text files of a directory, with slashes in their paths.
+// eachFile yields the text files of a directory, with slash-separated paths.
 func eachFile(dir string, yield func(path string, content []byte)) error {
 	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {

@@ -19,7 +19,7 @@ type ranker struct {
 	rank func(ctx context.Context, e *env, dir string, q eval.Query) ([]string, error)
 }
 
-// env is what the queries of a repository share.
+// env is shared by the queries of a repository.
 type env struct {
 	trees *eval.Trees
 	bm25  *eval.BM25
@@ -54,9 +54,8 @@ func historyRank(ctx context.Context, e *env, q eval.Query, o gitlog.Options, p 
 	return out, nil
 }
 
-// TestMeasure prints the figures of the baselines on the queries at hand. It measures
-// only where it is told to: LUTHIER_MIRRORS names the repositories, LUTHIER_QUERIES a
-// pattern of files.
+// TestMeasure prints the figures of the baselines on the available queries. It runs only if
+// configured: LUTHIER_MIRRORS names the repositories, LUTHIER_QUERIES a pattern of files.
 func TestMeasure(t *testing.T) {
 	mirrors, pattern := os.Getenv("LUTHIER_MIRRORS"), os.Getenv("LUTHIER_QUERIES")
 	if mirrors == "" || pattern == "" {

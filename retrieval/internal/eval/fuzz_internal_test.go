@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzQueries reads anything; what is taken can be scored, and written and read again.
+// FuzzQueries parses arbitrary bytes; accepted queries can be scored, and written and read again.
 func FuzzQueries(f *testing.F) {
 	f.Add([]byte(`{"id":"a","mirror":"a+a","commit":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","query":"q","files":["f"],` +
 		`"hunks":[{"file":"f","ranges":[[3,2,"h"],[9223372036854775807,5,""]]}]}`))
@@ -34,7 +34,7 @@ func FuzzQueries(f *testing.F) {
 	})
 }
 
-// FuzzTerms: every term is short and lower-cased.
+// FuzzTerms checks that every term is short and lower-cased.
 func FuzzTerms(f *testing.F) {
 	f.Add([]byte("parseHTTPHeader snake_case __init__ größe"))
 	f.Fuzz(func(t *testing.T, b []byte) {

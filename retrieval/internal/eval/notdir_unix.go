@@ -4,5 +4,5 @@ package eval
 
 import "syscall"
 
-// errNotDir is what a path has whose parent became a file.
+// errNotDir is the error for a path whose parent has become a file.
 const errNotDir = syscall.ENOTDIR

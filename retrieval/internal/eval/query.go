@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// Query is something to look for in the tree of a commit, and what is right.
+// Query is a search in the tree of a commit, with the correct answers.
 type Query struct {
 	ID     string `json:"id"`
 	Repo   string `json:"repo"`
 	Mirror string `json:"mirror"` // the name of the repository's folder among the mirrors
 	Lang   string `json:"lang"`
-	// Commit is the tree to search; nothing newer may be used.
+	// Commit identifies the tree to search; nothing newer may be used.
 	Commit string `json:"commit"`
 	Date   string `json:"date"`
 	// Kind is issue, commit or question.
@@ -27,32 +27,32 @@ type Query struct {
 	Source   string `json:"source"`
 	Title    string `json:"title"`
 	Body     string `json:"body"`
-	// Text is what is searched for: title and body.
+	// Text is the search text: title and body.
 	Text string `json:"query"`
-	// Files are the right ones. Secondary are also of use, and do not count.
+	// Files are the correct answers. Secondary files are useful too, but do not count.
 	Files     []string `json:"files"`
 	Secondary []string `json:"secondary"`
-	// Hunks are the lines that the fix changed, as they are numbered in Commit.
+	// Hunks are the lines that the fix changed, with the line numbers of Commit.
 	Hunks []Hunk `json:"hunks"`
-	// Leak says how much of the answer stands in the query: none, stem (a file's name
-	// without its ending), module or path.
+	// Leak says how much of the answer the query contains: none, stem (a file's name without its
+	// extension), module or path.
 	Leak string `json:"leak"`
-	// Root is the folder of the files that count; those outside it are left out of a
-	// ranking before it is judged.
+	// Root is the folder of the files that count; files outside it are removed from a ranking
+	// before it is judged.
 	Root string `json:"root"`
 }
 
-// Hunk is what changed in a file.
+// Hunk is a change in a file.
 type Hunk struct {
 	File   string  `json:"file"`
 	Ranges []Range `json:"ranges"`
 }
 
-// Range is a run of lines, from Start on, the first line being 1. With Count zero
-// something was put in after Start.
+// Range is a run of lines from Start on, where the first line is 1. A Count of zero means that
+// something was inserted after Start.
 type Range struct {
 	Start, Count int
-	Header       string // the line that git says it is below
+	Header       string // the preceding context line that git shows in the hunk header
 }
 
 // UnmarshalJSON reads [start, count, header].
@@ -60,7 +60,7 @@ func (r *Range) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &[]any{&r.Start, &r.Count, &r.Header})
 }
 
-// MarshalJSON writes what UnmarshalJSON reads.
+// MarshalJSON writes the form that UnmarshalJSON reads.
 func (r Range) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]any{r.Start, r.Count, r.Header})
 }
@@ -70,8 +70,8 @@ func (q *Query) InScope(path string) bool {
 	return q.Root == "" || strings.HasPrefix(path, strings.TrimSuffix(q.Root, "/")+"/")
 }
 
-// Load reads the queries of the files that a pattern of [filepath.Glob] names, a JSON
-// object a line.
+// Load reads the queries in the files that match a pattern of [filepath.Glob], one JSON object per
+// line.
 func Load(pattern string) ([]Query, error) {
 	names, err := filepath.Glob(pattern)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// ErrNoRipgrep is that the program is not installed.
+// ErrNoRipgrep means that ripgrep is not installed.
 var ErrNoRipgrep = errors.New("eval: ripgrep is not installed")
 
-// RipgrepLines ranks files by how many of their lines have a word of the query, as an
-// agent's first grep would.
+// RipgrepLines ranks files by the number of lines that contain a word of the query, like an agent's
+// first grep.
 func RipgrepLines(ctx context.Context, dir, query string) ([]string, error) {
 	scores := map[string]float64{}
 	err := ripgrep(ctx, dir, Words(query), []string{"--count", "--null"}, func(line []byte) {
@@ -27,8 +27,8 @@ func RipgrepLines(ctx context.Context, dir, query string) ([]string, error) {
 	return sortRanked(scores), err
 }
 
-// RipgrepWords ranks files by how many distinct words of the query they have, and by
-// lines among equals.
+// RipgrepWords ranks files by the number of distinct query words they contain, and by matching
+// lines if that is equal.
 func RipgrepWords(ctx context.Context, dir, query string) ([]string, error) {
 	scores := map[string]float64{}
 	seen := map[string]bool{}
@@ -50,7 +50,7 @@ func cleanPath(p []byte) string {
 	return strings.TrimPrefix(strings.ReplaceAll(string(p), `\`, "/"), "./")
 }
 
-// ripgrep looks for words, whatever their case, and yields what it prints.
+// ripgrep searches for words, ignoring case, and yields the lines it prints.
 func ripgrep(ctx context.Context, dir string, words, args []string, yield func(line []byte)) error {
 	if len(words) == 0 {
 		return nil
@@ -79,7 +79,7 @@ func ripgrep(ctx context.Context, dir string, words, args []string, yield func(l
 	err = errors.Join(lines.Err(), cmd.Wait())
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() == 1 {
-		return nil // nothing was found
+		return nil // no match
 	}
 	if err != nil {
 		return fmt.Errorf("eval: run ripgrep: %w", err)

@@ -3,22 +3,22 @@ package eval
 // Depths are the k of recall@k and hit@k.
 var Depths = [...]int{1, 5, 10, 20}
 
-// Result is how a ranking did on one query. Figures are shares from 0 to 1.
+// Result rates a ranking on one query. Figures are shares from 0 to 1.
 type Result struct {
 	ID, Repo, Kind, Leak string
-	// Recall is the share of the right files that are among the first k.
+	// Recall is the share of the correct files that are among the first k.
 	Recall [len(Depths)]float64
-	// RR is one over the rank of the first right file.
+	// RR is one over the rank of the first correct file.
 	RR float64
-	// Place is set by [Result.WithPlace], and Placed says so.
+	// Place is set by [Result.WithPlace]; Placed reports whether it is set.
 	Place  PlaceResult
 	Placed bool
-	// Seconds is how long the search took, if somebody says.
+	// Seconds is the duration of the search, if known.
 	Seconds float64
 }
 
-// Score compares a ranking of paths, best first and with slashes, with the truth. A path
-// counts where it stands first; those out of the query's scope are skipped.
+// Score compares a ranking of paths, best first and with slashes, with the correct files. If a path
+// occurs several times, the first one counts; paths outside the query's scope are skipped.
 func Score(q Query, ranked []string) Result {
 	r := Result{ID: q.ID, Repo: q.Repo, Kind: q.Kind, Leak: q.Leak}
 	right := make(map[string]bool, len(q.Files))
@@ -49,16 +49,16 @@ func Score(q Query, ranked []string) Result {
 	return r
 }
 
-// Hit is a chunk of a file that was found, by its first and last line.
+// Hit is a chunk of a file that a search found, with its first and last line.
 type Hit struct {
 	Path      string
 	StartLine int
 	EndLine   int
 }
 
-// PlaceResult is how chunks did on one query.
+// PlaceResult rates the found chunks on one query.
 type PlaceResult struct {
-	// Hit is 1 if one of the first k chunks overlaps a range that changed.
+	// Hit is 1 if one of the first k chunks overlaps a changed range.
 	Hit [len(Depths)]float64
 	// RR is one over the rank of the first such chunk.
 	RR float64
@@ -96,8 +96,8 @@ func Place(q Query, hits []Hit) (r PlaceResult, ok bool) {
 	return r, true
 }
 
-// overlaps takes something put in after a line for a change of that line and the next:
-// either side shows the place.
+// overlaps treats an insertion after a line as a change of that line and the next: both show the
+// place.
 func (h Hit) overlaps(ranges []Range) bool {
 	for _, r := range ranges {
 		first, last := r.Start, r.Start+r.Count-1
@@ -111,7 +111,7 @@ func (h Hit) overlaps(ranges []Range) bool {
 	return false
 }
 
-// WithPlace adds how the chunks did, if the query says where.
+// WithPlace adds the rating of the chunks, if the query lists changed lines.
 func (r Result) WithPlace(q Query, hits []Hit) Result {
 	r.Place, r.Placed = Place(q, hits)
 	return r

@@ -51,7 +51,7 @@ func TestPlace(t *testing.T) {
 		{eval.Hit{"a", 11, 11}, true},
 		{eval.Hit{"a", 12, 40}, true},
 		{eval.Hit{"a", 13, 49}, false},
-		{eval.Hit{"a", 50, 50}, true}, // something was put in after it
+		{eval.Hit{"a", 50, 50}, true}, // an insertion after it
 		{eval.Hit{"a", 51, 60}, true},
 		{eval.Hit{"a", 52, 60}, false},
 		{eval.Hit{"b", 1, 100}, false},

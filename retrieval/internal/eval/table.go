@@ -11,7 +11,7 @@ type Mean struct {
 	N       int
 	Recall  [len(Depths)]float64
 	MRR     float64
-	Placed  int // of how many the place is known
+	Placed  int // number of results with a known place
 	Hit     [len(Depths)]float64
 	Seconds float64
 }

@@ -17,7 +17,7 @@ type tree struct {
 	gitDir string
 	dir    string
 	root   *os.Root
-	commit string // empty if it is not known what lies there
+	commit string // empty if the contents of the directory are not known
 	files  map[string]blob
 	blobs  *blobReader
 }
@@ -31,7 +31,7 @@ const (
 	modeFile    = "100644"
 )
 
-// openTree takes over what an earlier process left, if it says of which commit it is.
+// openTree reuses the directory left by an earlier process, if its note says which commit it holds.
 func openTree(gitDir, dir string) (*tree, error) {
 	if _, err := os.Stat(filepath.Join(gitDir, "objects")); err != nil {
 		return nil, err
@@ -55,15 +55,15 @@ func openTree(gitDir, dir string) (*tree, error) {
 	return w, err
 }
 
-// note is the file that says of which commit the directory is. It is absent while that
-// changes.
+// note returns the path of the file that names the directory's commit. The file is absent while the
+// commit changes.
 func (w *tree) note() string { return w.dir + ".commit" }
 
 func (w *tree) close() error {
 	return errors.Join(w.root.Close(), w.blobs.close())
 }
 
-// checkout changes the directory to another commit.
+// checkout switches the directory to another commit.
 func (w *tree) checkout(ctx context.Context, commit string) error {
 	if w.commit == commit {
 		return nil
@@ -98,7 +98,7 @@ func (w *tree) checkout(ctx context.Context, commit string) error {
 	return os.WriteFile(w.note(), []byte(commit), 0o600)
 }
 
-// remove takes a file away, and directories that it leaves empty.
+// remove deletes a file, and directories that become empty.
 func (w *tree) remove(name string) error {
 	delete(w.files, name)
 	if err := w.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errNotDir) {
@@ -129,7 +129,7 @@ func (w *tree) write(name string, b blob) error {
 	if err := w.root.RemoveAll(name); err != nil && !errors.Is(err, errNotDir) {
 		return err
 	}
-	w.files[name] = b // even if it is lacking, or it is looked for again each time
+	w.files[name] = b // even if the content is missing, or it would be looked up again each time
 	if lacking {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (w *tree) write(name string, b blob) error {
 	return w.root.WriteFile(name, content, 0o644)
 }
 
-// listTree returns the files of a commit by their paths with the system's separators.
+// listTree returns the files of a commit by path, with the system's separators.
 func listTree(ctx context.Context, gitDir, commit string) (map[string]blob, error) {
 	cmd := gitCommand(ctx, gitDir, "ls-tree", "-r", "-z", "--full-tree", commit)
 	var stderr bytes.Buffer

@@ -11,10 +11,9 @@ import (
 	"sync"
 )
 
-// Trees gives the trees of commits as directories, and makes the next of a repository
-// out of the one before: only files that differ are written, so that those that do not
-// keep their times. It may be used by several goroutines at once, each of which then
-// gets a directory of its own.
+// Trees provides the trees of commits as directories. It turns the previous directory of a
+// repository into the next one: only files that differ are written, so unchanged files keep their
+// times. It may be used by several goroutines at once, each of which then gets its own directory.
 type Trees struct {
 	mirrors string // mirrors/OWNER+NAME/repo are git directories, which are only read
 	dir     string
@@ -26,7 +25,7 @@ type Trees struct {
 	next map[string]int
 }
 
-// NewTrees makes trees below dir, which a later call finds again; an empty dir is a
+// NewTrees stores trees below dir, where a later call finds them again. An empty dir means a
 // temporary one, which Close removes.
 func NewTrees(mirrors, dir string) (*Trees, error) {
 	t := &Trees{mirrors: mirrors, dir: dir, keep: dir != "", free: map[string][]*tree{}, next: map[string]int{}}
@@ -48,9 +47,9 @@ func NewTrees(mirrors, dir string) (*Trees, error) {
 // GitDir returns the git directory of a repository.
 func (t *Trees) GitDir(mirror string) string { return filepath.Join(t.mirrors, mirror, "repo") }
 
-// Checkout returns a directory with the files of a commit. release gives it back for the
-// next commit; until then nobody else gets it. Files whose contents the repository lacks
-// are left out.
+// Checkout returns a directory with the files of a commit. release returns it for reuse with the
+// next commit; until then no other caller gets it. Files whose contents the repository lacks are
+// left out.
 func (t *Trees) Checkout(ctx context.Context, mirror, commit string) (dir string, release func(), err error) {
 	if !isHash(commit) || strings.ContainsAny(mirror, `/\`) || !filepath.IsLocal(mirror) {
 		return "", nil, fmt.Errorf("eval: check out %s of %s: no commit of a mirror", commit, mirror)
@@ -67,7 +66,7 @@ func (t *Trees) Checkout(ctx context.Context, mirror, commit string) (dir string
 	return w.dir, sync.OnceFunc(func() { t.giveBack(mirror, w) }), nil
 }
 
-// take prefers a directory that is at the commit already.
+// take returns a directory, preferably one that is at the commit already.
 func (t *Trees) take(mirror, commit string) (*tree, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -93,8 +92,8 @@ func (t *Trees) giveBack(mirror string, w *tree) {
 	t.free[mirror] = append(t.free[mirror], w)
 }
 
-// Close ends the programs that were started and removes temporary directories. What
-// Checkout returned must have been released.
+// Close ends the started programs and removes temporary directories. Directories from Checkout must
+// have been released.
 func (t *Trees) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

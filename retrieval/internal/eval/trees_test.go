@@ -87,7 +87,8 @@ func readTree(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// TestCheckout goes to and fro between commits, also where a file becomes a directory.
+// TestCheckout switches back and forth between commits, including ones in which a file becomes a
+// directory.
 func TestCheckout(t *testing.T) {
 	all := []map[string]string{
 		{"a": "1", "dir/b": "1", "dir/deep/c": "1", "same": "s"},
@@ -99,7 +100,7 @@ func TestCheckout(t *testing.T) {
 	}
 	mirrors, commits := makeMirror(t, all...)
 	kept := t.TempDir()
-	for _, dir := range []string{"", kept, kept} { // the last finds what the one before left
+	for _, dir := range []string{"", kept, kept} { // the last one finds what the previous one left
 		trees, err := eval.NewTrees(mirrors, dir)
 		if err != nil {
 			t.Fatal(err)
@@ -113,7 +114,7 @@ func TestCheckout(t *testing.T) {
 				t.Fatalf("commit %d (-want +got):\n%s", i, d)
 			}
 			release()
-			release() // twice does no harm
+			release() // releasing twice is harmless
 		}
 		if err := trees.Close(); err != nil {
 			t.Error(err)
@@ -121,7 +122,8 @@ func TestCheckout(t *testing.T) {
 	}
 }
 
-// TestCheckoutTouchesOnlyWhatDiffers: an index over the directory need read only that.
+// TestCheckoutTouchesOnlyWhatDiffers: unchanged files keep their times, so that an index of the
+// directory reads only the changed ones.
 func TestCheckoutTouchesOnlyWhatDiffers(t *testing.T) {
 	mirrors, commits := makeMirror(t, map[string]string{"a": "1", "same": "s"}, map[string]string{"a": "2", "same": "s"})
 	trees, err := eval.NewTrees(mirrors, "")
@@ -147,7 +149,7 @@ func TestCheckoutTouchesOnlyWhatDiffers(t *testing.T) {
 	}
 }
 
-// TestCheckoutsSideBySide are in directories of their own.
+// TestCheckoutsSideBySide: concurrent checkouts get separate directories.
 func TestCheckoutsSideBySide(t *testing.T) {
 	all := []map[string]string{{"a": "1"}, {"a": "2"}}
 	mirrors, commits := makeMirror(t, all...)
@@ -171,7 +173,7 @@ func TestCheckoutsSideBySide(t *testing.T) {
 			}
 		}
 	}
-	for range 2 { // and one that was released is given once
+	for range 2 { // and a released directory is handed out only once
 		for _, release := range releases {
 			release()
 		}
@@ -199,7 +201,7 @@ func TestCheckoutsSideBySide(t *testing.T) {
 	}
 }
 
-// TestBaselines ranks a tree in which it is clear what is right.
+// TestBaselines ranks a tree in which the correct answer is clear.
 func TestBaselines(t *testing.T) {
 	mirrors, commits := makeMirror(t, map[string]string{
 		"parser.go": "package p\nfunc parseHeader() {}\n// header is short",

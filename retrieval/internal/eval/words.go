@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// Words returns the distinct lower-cased words of three letters and more of a query, as
-// somebody would type them into a search of lines, without words of everyday English.
+// Words returns the distinct lower-cased words of a query with three or more letters, as somebody
+// would type them into a line search, without common English words.
 func Words(text string) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -23,8 +23,8 @@ func Words(text string) []string {
 
 func wordRune(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// terms calls yield with each lower-cased word of a text, and where it is an identifier
-// of several parts, with each part.
+// terms calls yield with each lower-cased word of a text, and with each part of an identifier that
+// has several parts.
 func terms(text []byte, yield func(term []byte)) {
 	var buf [64]byte
 	emit := func(w []byte) {
@@ -84,7 +84,7 @@ func partBegins(s []byte, i int) bool {
 	return i+1 < len(s) && 'a' <= s[i+1] && s[i+1] <= 'z'
 }
 
-// stopWords are those of everyday English that issues are full of.
+// stopWords are common English words that issues are full of.
 var stopWords = func() map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(`the and for are but not you all any can had her was one our out has have him his how its may
@@ -97,7 +97,7 @@ var stopWords = func() map[string]bool {
 	return m
 }()
 
-// sortRanked orders paths by score, and by name among equals.
+// sortRanked orders paths by score, and by name if scores are equal.
 func sortRanked(scores map[string]float64) []string {
 	out := make([]string, 0, len(scores))
 	for p, s := range scores {

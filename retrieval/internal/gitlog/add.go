@@ -2,7 +2,7 @@ package gitlog
 
 import "encoding/binary"
 
-// adder puts what was read into a store.
+// adder adds commits to a store as they are read.
 type adder struct {
 	s        *store
 	at       map[string]int32
@@ -10,12 +10,12 @@ type adder struct {
 	firstP   int
 	firstM   int
 	pending  []pendingParents
-	unread   bool // of some commit the changes are not known
+	unread   bool // the changes of some commit could not be read
 	tokenize func(string) []string
 	buf      []byte
 }
 
-// pendingParents are of a commit whose parents may still come.
+// pendingParents holds the parents of a commit, which may still be read later.
 type pendingParents struct{ ids []string }
 
 func (s *store) adder(tokenize func(string) []string) *adder {
@@ -30,10 +30,10 @@ func (s *store) adder(tokenize func(string) []string) *adder {
 // Has reports whether a commit is in the store.
 func (a *adder) Has(id string) bool { _, ok := a.at[id]; return ok }
 
-// Len returns how many commits were added.
+// Len returns the number of added commits.
 func (a *adder) Len() int { return len(a.s.commits) - a.first }
 
-// Add takes a commit, unless the store has it.
+// Add adds a commit, unless the store has it.
 func (a *adder) Add(c *rawCommit) {
 	if a.Has(c.id) || len(a.s.commits) >= maxCommits {
 		return
@@ -80,7 +80,7 @@ func (a *adder) encodeChanges(renames []rename, changes []rawChange) string {
 			kind = changeDelete
 		}
 		if large && kind != changeDelete {
-			continue // it says nothing of the files but where they went
+			continue // only the rename matters, not the change
 		}
 		b = binary.AppendUvarint(b, uint64(a.s.path(c.path))<<changeBits|kind)
 	}
@@ -88,7 +88,7 @@ func (a *adder) encodeChanges(renames []rename, changes []rawChange) string {
 	return string(b)
 }
 
-// Finish links the commits to their parents. What did not come is no newer than limit,
+// Finish links the commits to their parents. Parents that were not read are no newer than limit,
 // the time of the last commit of a reading that stopped at its limit of commits.
 func (a *adder) Finish(limited bool, limit int64) {
 	for i, p := range a.pending {
@@ -117,7 +117,7 @@ func (s *store) setParents(e *entry, ids []string, at func(string) (int32, bool)
 	}
 }
 
-// eachChange decodes the changes of a commit; bytes that make no sense end it.
+// eachChange decodes the changes of a commit. It stops at invalid bytes.
 func (s *store) eachChange(e *entry, yield func(kind int, path, from uint32)) {
 	for b := e.changes; len(b) > 0; {
 		v, n := uvarint(b)
@@ -137,7 +137,7 @@ func (s *store) eachChange(e *entry, yield func(kind int, path, from uint32)) {
 	}
 }
 
-// uvarint is binary.Uvarint over a string.
+// uvarint is binary.Uvarint for a string.
 func uvarint(s string) (v uint64, n int) {
 	for i := 0; i < len(s) && i < binary.MaxVarintLen64; i++ {
 		b := s[i]

@@ -13,8 +13,9 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/gitlog"
 )
 
-// TestOnlyAncestorsCount opens a history at many commits in any order with one cache, and
-// each time wants what git names as the ancestors, and all else as if there was no cache.
+// TestOnlyAncestorsCount opens a history at many commits in random order with one cache. Each time
+// the commits must be the ancestors that git lists, and everything else must be the same as without
+// a cache.
 func TestOnlyAncestorsCount(t *testing.T) {
 	tier.Normal(t)
 	for seed := range tier.Pick[uint64](2, 6, 6) {
@@ -50,7 +51,7 @@ func ids(l *gitlog.Log) []string {
 	return out
 }
 
-// gitLog returns the commits that git names, in its order.
+// gitLog returns the commits that git lists, in git's order.
 func gitLog(r *repo, o gitlog.Options) []string {
 	args := []string{"log", "--format=%H %P"}
 	if o.MaxCommits > 0 {
@@ -101,7 +102,7 @@ func TestNothingNewerLeaks(t *testing.T) {
 	if got := l.Search([]string{"secretword"}, 10, gitlog.Params{}); len(got) > 0 {
 		t.Errorf("a word of the future finds %v", got)
 	}
-	// How rare a word is must not depend on what came later either.
+	// The frequency of a word must not depend on later commits either.
 	cold := open(t, r.dir, gitlog.Options{Head: head})
 	words := []string{"old", "words", "more"}
 	if d := cmp.Diff(cold.Search(words, 10, gitlog.Params{}), l.Search(words, 10, gitlog.Params{})); d != "" {

@@ -13,7 +13,7 @@ import (
 
 var benchRepos = []string{"astropy+astropy", "sveltejs+svelte"}
 
-// BenchmarkGitLog is what git alone takes for the commits that BenchmarkCold reads.
+// BenchmarkGitLog measures the time git alone takes for the commits that BenchmarkCold reads.
 func BenchmarkGitLog(b *testing.B) {
 	for _, name := range benchRepos {
 		b.Run(name, func(b *testing.B) {
@@ -46,7 +46,7 @@ func BenchmarkCold(b *testing.B) {
 	}
 }
 
-// BenchmarkWarm opens from the cache, and makes the index of messages.
+// BenchmarkWarm opens from the cache, and builds the index of messages.
 func BenchmarkWarm(b *testing.B) {
 	for _, name := range benchRepos {
 		b.Run(name, func(b *testing.B) {
@@ -67,7 +67,7 @@ func BenchmarkWarm(b *testing.B) {
 	}
 }
 
-// BenchmarkIncremental reads ten commits more than the cache has.
+// BenchmarkIncremental reads ten commits that the cache does not have.
 func BenchmarkIncremental(b *testing.B) {
 	for _, name := range benchRepos {
 		b.Run(name, func(b *testing.B) {
@@ -114,7 +114,7 @@ actual message is confusing: expected time as the first columns but found time. 
 import Time, from astropy.timeseries import TimeSeries, time equals Time of numpy arange, flux equals array, remove
 column flux raises ValueError. System details windows python numpy astropy scipy matplotlib versions of everything`
 
-// BenchmarkSearch scores commits and files for a query of some hundred words.
+// BenchmarkSearch scores commits and files for a query of about a hundred words.
 func BenchmarkSearch(b *testing.B) {
 	for _, name := range benchRepos {
 		b.Run(name, func(b *testing.B) {

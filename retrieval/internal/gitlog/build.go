@@ -1,6 +1,6 @@
 package gitlog
 
-// build makes the log of the commits of a walk, newest first.
+// build builds the log from the commits of a walk, newest first.
 func (l *Log) build(s *store, live []int32) {
 	l.store = s
 	b := builder{l: l, s: s}
@@ -18,19 +18,19 @@ func (l *Log) build(s *store, live []int32) {
 type builder struct {
 	l *Log
 	s *store
-	// same is, for each file, an older number's file that it turned out to be, plus one.
+	// same maps each file to an older file number that turned out to be the same file, plus one.
 	same []FileID
-	// added says that a commit made the file, so that older mentions of its path are of
-	// another one.
+	// added marks files that a commit created, so that older mentions of the path mean a different
+	// file.
 	added []bool
 }
 
-// outside is the number of what lies outside the directory that was opened.
+// outside stands for all files outside the directory that was opened.
 const outside = ^FileID(0)
 
-// commit takes a commit. Merges that do not count are looked at too: a file that was
-// renamed or removed on the other side is no more at the head, whatever the commits of
-// this side say of it afterwards.
+// commit handles a commit. Merges that do not count are examined too: a file that was renamed or
+// removed on the other side is gone at the head, whatever the commits of this side say about it
+// afterwards.
 func (b *builder) commit(c int32) {
 	l, e := b.l, &b.s.commits[c]
 	counts := l.opts.Merges != WithoutMerges || !e.merge()
@@ -53,8 +53,8 @@ func (b *builder) commit(c int32) {
 	}
 }
 
-// file returns the number of what had a path at a commit, which all newer ones were
-// looked at before.
+// file returns the number of the file that had a path at a commit. All newer commits must have been
+// handled before.
 func (b *builder) file(path uint32, kind int) FileID {
 	l := b.l
 	f := l.alias[path] - 1
@@ -76,13 +76,13 @@ func (b *builder) file(path uint32, kind int) FileID {
 	return f
 }
 
-// renamed makes older mentions of a path those of a file.
+// renamed assigns older mentions of a path to a file.
 func (b *builder) renamed(f FileID, from uint32) {
 	if f == outside {
-		return // it left the directory: what it was before is gone from here
+		return // it was moved out of the directory: here its earlier path is gone
 	}
-	// A line of development without the rename may have gone on under the old name, with
-	// newer commits than the rename.
+	// A branch without the rename may have continued under the old name, with newer commits than
+	// the rename.
 	if g := b.l.alias[from]; g > 0 && g-1 != f && !b.added[g-1] && !b.l.deleted[g-1] && b.root(g-1) != b.root(f) {
 		b.same[b.root(g-1)] = b.root(f) + 1
 	}
@@ -96,7 +96,7 @@ func (b *builder) root(f FileID) FileID {
 	return f
 }
 
-// join gives files that turned out to be one the same number, and numbers without gaps.
+// join merges files that turned out to be the same, and renumbers the files without gaps.
 func (b *builder) join() {
 	l := b.l
 	number := make([]FileID, len(l.files))

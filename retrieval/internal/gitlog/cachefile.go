@@ -13,17 +13,17 @@ import (
 	"github.com/luthier-dev/luthier/internal/atomicfile"
 )
 
-// cacheFile is where the store of a repository is kept between processes. Several may
-// write it at once: each replaces the whole file, and any of them is right.
+// cacheFile is the file that keeps the store of a repository between processes. Several processes
+// may write it at once: each replaces the whole file, and every version is valid.
 type cacheFile struct {
 	path string
-	data []byte // as it is on disk, without words of another tokenizer
+	data []byte // as on disk, without words of another tokenizer
 }
 
-// maxCache bounds what is read of a cache file.
+// maxCache limits the size of a cache file that is read.
 const maxCache = 1 << 30
 
-// cachePath names the file by the directory that all work trees of a repository share.
+// cachePath names the cache file after the directory that all work trees of a repository share.
 func cachePath(dir string, r *repository) string {
 	common := r.commonDir
 	if real, err := filepath.EvalSymlinks(common); err == nil {
@@ -33,7 +33,7 @@ func cachePath(dir string, r *repository) string {
 	return filepath.Join(dir, fmt.Sprintf("history-%x.log", sum[:12]))
 }
 
-// load returns the store in the file, or nil and why there is none.
+// load returns the store in the file, or nil and the reason why there is none.
 func (f *cacheFile) load(r *repository, tokenizerKey string) (*store, error) {
 	if f.path == "" {
 		return nil, nil
@@ -69,7 +69,7 @@ func (r *repository) shallowKey() string {
 	return string(h.Sum(nil))
 }
 
-// save writes what was added to the store since it was loaded.
+// save writes the additions to the store since it was loaded.
 func (f *cacheFile) save(s *store, from marks) error {
 	if f.path == "" {
 		return nil
@@ -92,15 +92,14 @@ func (f *cacheFile) save(s *store, from marks) error {
 	return replaceFile(f.path, b)
 }
 
-// marks are how much of a store is on disk.
+// marks record how much of a store is on disk.
 type marks struct{ commits, paths, words, terms int }
 
 func (s *store) marks() marks {
 	return marks{len(s.commits), len(s.paths), len(s.words.of), len(s.words.terms)}
 }
 
-// replaceFile leaves the old file or the new one, whenever the process or the machine
-// ends.
+// replaceFile replaces a file atomically, even if the process or the machine crashes.
 func replaceFile(path string, b []byte) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -112,7 +111,7 @@ func replaceFile(path string, b []byte) error {
 
 const (
 	tmpPrefix = ".history-tmp-"
-	// staleAfter is when a file that a killed process left is in nobody's way.
+	// staleAfter is the age at which a file left by a killed process may be removed.
 	staleAfter = time.Hour
 )
 

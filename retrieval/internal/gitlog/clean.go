@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	// maxBody is where the body of a message is cut.
+	// maxBody is the length to which the body of a message is cut.
 	maxBody    = 2 << 10
 	maxSubject = 512
 )
 
-// cleanMessage returns the subject and body of a message without what says nothing of
-// the files: trailers, and subjects that merges write themselves. Of a merged pull
-// request the title becomes the subject.
+// cleanMessage returns the subject and body of a message without parts that say nothing about the
+// files: trailers, and generated subjects of merges. For a merged pull request, its title becomes
+// the subject.
 func cleanMessage(message string) (subject, body string) {
 	message = strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(message, "\r\n", "\n"), "\uFFFD"))
 	subject, body, _ = strings.Cut(message, "\n")
@@ -28,7 +28,7 @@ func cleanMessage(message string) (subject, body string) {
 	return cutText(strings.TrimSpace(subject), maxSubject), cutText(body, maxBody)
 }
 
-// mergeSubject reports whether git or a forge wrote the subject, and the number of the
+// mergeSubject reports whether git or a forge generated the subject, and returns the number of the
 // pull request in it.
 func mergeSubject(s string) (number string, ok bool) {
 	for _, p := range []string{"Merge pull request ", "Merge PR "} {
@@ -50,7 +50,7 @@ func mergeSubject(s string) (number string, ok bool) {
 	return "", false
 }
 
-// cleanBody drops trailers wherever they stand, and blank lines.
+// cleanBody drops trailers anywhere in the body, and blank lines.
 func cleanBody(body string) string {
 	if body == "" {
 		return ""
@@ -81,7 +81,7 @@ func cleanBody(body string) string {
 	return b.String()
 }
 
-// pullNumber makes "#12" of "#12" and of ".../pull/12".
+// pullNumber returns "#12" for "#12" and for ".../pull/12".
 func pullNumber(s string) string {
 	digits := s[strings.LastIndexAny(s, "/#")+1:]
 	if digits == "" || len(digits) > 9 || strings.Trim(digits, "0123456789") != "" {
@@ -90,7 +90,7 @@ func pullNumber(s string) string {
 	return "#" + digits
 }
 
-// trailers name people and machines.
+// trailers are the trailers that name people and machines.
 var trailers = map[string]bool{"signed-off-by": true, "co-authored-by": true, "co-developed-by": true, "reviewed-by": true,
 	"reviewed-on": true, "tested-by": true, "acked-by": true, "cc": true, "reported-by": true, "suggested-by": true,
 	"change-id": true, "pr-url": true, "git-svn-id": true, "approved-by": true, "differential revision": true,
@@ -98,10 +98,10 @@ var trailers = map[string]bool{"signed-off-by": true, "co-authored-by": true, "c
 	"backport-pr-url": true, "piperorigin-revid": true, "helped-by": true, "mentored-by": true, "landed-by": true,
 	"luci-trybot-result": true, "tryBot-bypass": true, "author": true, "date": true}
 
-// numbered are trailers with the number of a change, which a query may name.
+// numbered are the trailers with the number of a change, which a query may mention.
 var numbered = map[string]bool{"pr-url": true, "backport-pr-url": true}
 
-// cutText cuts between characters.
+// cutText cuts s to at most n bytes, between characters.
 func cutText(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -112,7 +112,7 @@ func cutText(s string, n int) string {
 	return s[:n]
 }
 
-// Numbers returns the numbers of issues and pull requests that the message names: #12.
+// Numbers returns the numbers of issues and pull requests that the message mentions: #12.
 func (c *Commit) Numbers() []int {
 	var out []int
 	for _, text := range []string{c.Subject, c.Body} {

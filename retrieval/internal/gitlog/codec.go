@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// A cache file is a magic and frames. Each reading of the log adds frames; nothing is
+// A cache file is a magic followed by frames. Each reading of the log adds frames; nothing is
 // changed in place, and a file is replaced as a whole.
 //
 //	file   = magic frame*
@@ -27,7 +27,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// errCache is why a cache file is not used.
+// errCache means that a cache file is not used.
 var errCache = errors.New("the cache file is damaged")
 
 func appendFrame(b []byte, kind byte, payload []byte) []byte {
@@ -38,9 +38,9 @@ func appendFrame(b []byte, kind byte, payload []byte) []byte {
 	return append(b, payload...)
 }
 
-// decodeStore reads a cache file. The strings of the store are parts of data, which must
-// not be changed afterwards. Words made by another tokenizer are left out; kept is the
-// file without them.
+// decodeStore decodes a cache file. The strings of the store share memory with data, which must not
+// be changed afterwards. Words made by another tokenizer are left out; kept is the file without
+// them.
 func decodeStore(data []byte, tokenizerKey string) (s *store, kept []byte, err error) {
 	if len(data) < len(magic) || string(data[:len(magic)]) != magic {
 		return nil, nil, fmt.Errorf("%w: it is none, or of another version", errCache)
@@ -103,7 +103,7 @@ func cutFrame(s string) (kind byte, payload string, err error) {
 	return s[4], payload, nil
 }
 
-// decoder reads numbers and texts; after the first that is not there all are zero.
+// decoder reads numbers and texts. Once one is missing, it returns only zero values.
 type decoder struct {
 	s      string
 	failed bool
@@ -136,7 +136,7 @@ func (d *decoder) bytes(n uint64) string {
 
 func (d *decoder) text() string { return d.bytes(d.uint()) }
 
-// count reads how many things follow, each of at least size bytes.
+// count reads the number of items that follow, each of at least size bytes.
 func (d *decoder) count(size int) int {
 	n := d.uint()
 	if n > uint64(len(d.s)/size) {

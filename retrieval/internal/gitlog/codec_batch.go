@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// encodeBatch writes the paths and commits from the given ones on. A parent is its index
-// plus one, or zero, its hash and the newest it can be.
+// encodeBatch encodes the paths and commits from the given ones on. A parent is encoded as its
+// index plus one; or, if it is missing, as zero, its hash and the newest time it can have.
 func encodeBatch(s *store, firstPath, firstCommit int) []byte {
 	b := binary.AppendUvarint(nil, uint64(len(s.paths)-firstPath))
 	last := ""
@@ -120,7 +120,7 @@ func (d *decoder) parents(s *store, e *entry, commits int) error {
 	return nil
 }
 
-// encodeWords writes the terms and the commits' words from the given ones on.
+// encodeWords encodes the terms and the commits' words from the given ones on.
 func encodeWords(w *wordTable, firstTerm, firstCommit int) []byte {
 	b := appendText(nil, w.key)
 	b = binary.AppendUvarint(b, uint64(firstCommit))
@@ -135,7 +135,7 @@ func encodeWords(w *wordTable, firstTerm, firstCommit int) []byte {
 	return b
 }
 
-// words reads what follows the key.
+// words decodes the part after the key.
 func (d *decoder) words(s *store) error {
 	w := &s.words
 	if first := d.uint(); first != uint64(len(w.of)) {

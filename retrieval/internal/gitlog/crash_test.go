@@ -17,8 +17,8 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/gitlog"
 )
 
-// writeForever is what the child of TestKilledWhileWriting does: it lets a cache grow
-// commit by commit, removes it, and begins again.
+// writeForever is the work of the child of TestKilledWhileWriting: it lets a cache grow commit by
+// commit, removes it, and starts again.
 func writeForever(dir string) {
 	cache := os.Getenv("HISTORY_TEST_CACHE")
 	heads := strings.Fields(os.Getenv("HISTORY_TEST_HEADS"))
@@ -40,8 +40,8 @@ func writeForever(dir string) {
 	}
 }
 
-// TestKilledWhileWriting kills a process that writes the cache, again and again, and then
-// wants the cache to be whole and right.
+// TestKilledWhileWriting repeatedly kills a process that writes the cache, and checks that the
+// cache is complete and correct.
 func TestKilledWhileWriting(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -81,8 +81,8 @@ func TestKilledWhileWriting(t *testing.T) {
 	}
 }
 
-// TestDamagedCache cuts the file off at every byte and changes bytes of it: it is read
-// anew, or what it says is right.
+// TestDamagedCache truncates the file at every byte and changes bytes of it: either the log is read
+// again, or the cached data is correct.
 func TestDamagedCache(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
@@ -127,7 +127,7 @@ func onlyFile(t *testing.T, dir string) string {
 	return names[0]
 }
 
-// TestUnwritableCache costs the cache and nothing else.
+// TestUnwritableCache: an unwritable directory disables the cache and nothing else.
 func TestUnwritableCache(t *testing.T) {
 	r := three(t)
 	file := filepath.Join(t.TempDir(), "file")
@@ -140,8 +140,8 @@ func TestUnwritableCache(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce opens one repository by several goroutines with one cache, and asks one
-// log by several.
+// TestManyAtOnce opens one repository from several goroutines with one cache, and queries one log
+// from several.
 func TestManyAtOnce(t *testing.T) {
 	r := newRepo(t)
 	heads := r.randomHistory(rand.New(rand.NewPCG(9, 9)), 60)

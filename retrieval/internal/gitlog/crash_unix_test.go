@@ -19,13 +19,13 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/gitlog"
 )
 
-// limitFileSize lets the kernel kill the process at a byte of what it writes.
+// limitFileSize makes the kernel kill the process when it writes beyond a certain size.
 func limitFileSize() {
 	n, err := strconv.ParseUint(os.Getenv("HISTORY_TEST_LIMIT"), 10, 64)
 	if err != nil {
 		return
 	}
-	// Go's runtime makes an error of the signal; here it is death.
+	// Go's runtime turns the signal into an error; here it must kill the process.
 	dying := make(chan os.Signal, 1)
 	signal.Notify(dying, syscall.SIGXFSZ)
 	go func() {
@@ -38,8 +38,8 @@ func limitFileSize() {
 	}
 }
 
-// TestKilledAtAnyByte has processes die at every so many bytes of writing a cache, with an
-// older one there already: that or the new one is found, whole.
+// TestKilledAtAnyByte kills processes at regularly spaced bytes while they replace an older cache:
+// afterwards the old or the new file is there, complete.
 func TestKilledAtAnyByte(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -78,8 +78,8 @@ func TestKilledAtAnyByte(t *testing.T) {
 	}
 }
 
-// TestGitDies has the output of git end anywhere: no commit may be taken for whole that
-// is not.
+// TestGitDies cuts the output of git at arbitrary bytes: no incomplete commit may be accepted as
+// complete.
 func TestGitDies(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -103,7 +103,7 @@ func TestGitDies(t *testing.T) {
 	}
 	cut := 0
 	for n := range b {
-		// Most treacherous is an end between two fields: it looks like the last.
+		// An end between two fields is the hardest case: it looks like the regular end.
 		if b[n] != 0 && n%211 != 0 {
 			continue
 		}

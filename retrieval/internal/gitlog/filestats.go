@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// fileCommits are the commits of each file, newest first: at[f] to at[f+1] of commits.
+// fileCommits lists the commits of each file, newest first: at[f] to at[f+1] of commits.
 type fileCommits struct {
 	at      []uint32
 	commits []uint32
@@ -37,7 +37,7 @@ func (l *Log) CommitsOf(f FileID) []uint32 {
 	return fc.commits[fc.at[f]:fc.at[f+1]]
 }
 
-// Churn returns for each file how many commits changed it.
+// Churn returns for each file the number of commits that changed it.
 func (l *Log) Churn() []uint32 {
 	out := make([]uint32, len(l.files))
 	for _, f := range l.filesOf {
@@ -46,8 +46,8 @@ func (l *Log) Churn() []uint32 {
 	return out
 }
 
-// LastChange returns for each file when it was last changed, in seconds since 1970; zero
-// if only by commits of too many files.
+// LastChange returns for each file the time of its last change, in seconds since 1970. It is zero
+// if only commits with too many files changed it.
 func (l *Log) LastChange() []int64 {
 	out := make([]int64, len(l.files))
 	for i, c := range l.commits {
@@ -59,8 +59,8 @@ func (l *Log) LastChange() []int64 {
 	return out
 }
 
-// Recency returns for each file the sum over the commits that changed it, one counting
-// half as much when it is halfLife older. It is as of the newest commit, not of now.
+// Recency returns for each file the sum of the weights of the commits that changed it. The weight
+// halves with each halfLife of age, measured from the newest commit, not from now.
 func (l *Log) Recency(halfLife time.Duration) []float32 {
 	out := make([]float32, len(l.files))
 	newest := l.newest()
@@ -85,17 +85,17 @@ func (l *Log) newest() int64 {
 	return t
 }
 
-// Related is a file that changes together with another one.
+// Related is a file that tends to change together with another one.
 type Related struct {
 	File FileID
-	// Commits is how many changed both.
+	// Commits is the number of commits that changed both.
 	Commits int
-	// Score is the share of the other file's commits that changed this one too, a commit
-	// of n files counting 1/(n-1) on both sides, and damped where there are few.
+	// Score is the share of the other file's commits that also changed this one. A commit of n
+	// files counts 1/(n-1) on both sides, and the score is damped if there are few commits.
 	Score float32
 }
 
-// Together returns the files that change with f, best first, at most n.
+// Together returns up to n files that change together with f, best first.
 func (l *Log) Together(f FileID, n int) []Related {
 	by := map[FileID]*Related{}
 	total := float32(0)

@@ -6,21 +6,21 @@ import (
 	"slices"
 )
 
-// fileTexts are the messages of the commits of each file, taken together as one text. A
-// message counts for a file the less the more files its commit changed.
+// fileTexts treats the messages of all commits of a file as one text. A message counts less for a
+// file the more files its commit changed.
 type fileTexts struct {
 	length []float32 // in words
-	mean   float32   // of the files that have any
+	mean   float32   // of the files that have a text
 	files  int
 }
 
 const (
-	maxTextFiles    = 15  // commits of more files say nothing of each
-	textBody        = 0.5 // what a word of a body counts beside one of a subject
+	maxTextFiles    = 15  // commits with more files say nothing about each file
+	textBody        = 0.5 // weight of a word in the body relative to one in the subject
 	maxTextPostings = 200_000
 )
 
-// textShare is what a message counts for each of n files.
+// textShare is the weight of a message for each of n files.
 var textShare = func() (s [maxTextFiles + 1]float32) {
 	for n := 1; n < len(s); n++ {
 		s[n] = float32(1 / math.Sqrt(float64(n)))
@@ -51,16 +51,16 @@ func (l *Log) buildTexts() fileTexts {
 	return t
 }
 
-// ScoreTexts returns the score of each file by all messages of the commits that changed
-// it, as if they were one text (BM25 with k1 1.2 and b 0.6); of one that is gone it is 0.
-// [Log.ScoreFiles] asks which commits are like the words, this asks what a file's commits
-// speak of. weights are those
-// of the words, in their order; the most common words are left out where there are many.
+// ScoreTexts returns for each file the score of all messages of the commits that changed it, as if
+// they were one text (BM25 with k1 1.2 and b 0.6). A deleted file scores 0. [Log.ScoreFiles] finds
+// commits that match the words; ScoreTexts finds files whose commits, taken together, match them.
+// weights are those of the words, in their order; if there are many words, the most common ones are
+// left out.
 func (l *Log) ScoreTexts(words []string, weights []float32) []float32 {
 	const k1, b = 1.2, 0.6
 	x, texts := l.message(), l.texts()
 	scores := make([]float32, len(l.files))
-	count := make([]float32, len(l.files)) // of one word
+	count := make([]float32, len(l.files)) // occurrences of one word
 	var touched []FileID
 	for _, w := range x.rarest(words, maxTextPostings) {
 		touched = touched[:0]
@@ -93,14 +93,14 @@ func (l *Log) ScoreTexts(words []string, weights []float32) []float32 {
 	return scores
 }
 
-// foundWord is a word of a query in the index of messages.
+// foundWord is a query word that the index of messages contains.
 type foundWord struct {
-	at       int // among the query's words
+	at       int // index among the query's words
 	postings []uint32
 }
 
-// rarest looks words up, each once, the rarest first, as many as have so many postings
-// together.
+// rarest looks up words, each once, the rarest first. It returns as many as have at most most
+// postings together.
 func (x *messageIndex) rarest(words []string, most int) []foundWord {
 	var out []foundWord
 	seen := map[string]bool{}

@@ -13,7 +13,7 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/gitlog"
 )
 
-// naiveTexts puts the messages of each file together and scores them as books do.
+// naiveTexts concatenates the messages of each file and scores them with the textbook formula.
 func naiveTexts(l *gitlog.Log, words []string, weights []float32) map[string]float32 {
 	type doc struct {
 		tf map[string]float64

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// maxTips bounds how many known commits git is told of: one a line of development.
+// maxTips limits the known commits passed to git: one for each line of development.
 const maxTips = 64
 
-// fill reads what the store lacks of a head's newest ancestors, and walks them.
+// fill reads the newest ancestors of a head that the store lacks, and walks them.
 func (o *opening) fill(head string) {
 	o.status.Cached = len(o.store.commits)
 	ref := o.headRef(head)
-	// In the first round the commits since the last time come, in the second what is
-	// older than that; more are needed only where times run backwards.
+	// The first round reads the commits since the last time, the second older ones. More rounds are
+	// needed only if commit times run backwards.
 	for round := 0; round < 8; round++ {
 		live, lacking, certain := o.store.walk(ref, o.opts.MaxCommits, o.opts.Merges == FirstParent)
 		o.live = live
@@ -30,7 +30,7 @@ func (o *opening) fill(head string) {
 		}
 		more := o.read(q)
 		if !more && len(q.known) == 0 {
-			// They cannot be had; the walk goes on without them.
+			// They are not available; the walk continues without them.
 			for _, i := range lacking {
 				o.store.missing[i].bound = never
 			}
@@ -51,7 +51,7 @@ func (o *opening) headRef(head string) int32 {
 	return o.store.lack(head, 1<<62)
 }
 
-// finish says how far the log goes.
+// finish records how far the log goes.
 func (o *opening) finish(ref int32) {
 	if len(o.live) == 0 && o.status.State == Ready {
 		o.fail(NoHead, errNoRef)
@@ -59,7 +59,7 @@ func (o *opening) finish(ref int32) {
 	o.status.Limited = len(o.live) == o.opts.MaxCommits
 }
 
-// read adds what the source yields to the store, and reports whether it was anything.
+// read adds the commits from the source to the store, and reports whether there were any.
 func (o *opening) read(q reading) bool {
 	src, err := o.source()
 	if err != nil {
@@ -68,11 +68,10 @@ func (o *opening) read(q reading) bool {
 	}
 	added, err := o.readFrom(src, q)
 	if err != nil && !o.status.GoGit && o.ctx.Err() == nil && !errors.Is(err, errStopped) {
-		// A git too old for an option, one that cannot start, or one that has met something
-		// damaged, where it ends.
+		// Git is too old for an option, cannot start, or met damage and stopped.
 		if other, goErr := o.goGit(); goErr == nil {
 			if added > 0 {
-				return true // the next round reads on without git
+				return true // the next round reads without git
 			}
 			if added, goErr = o.readFrom(other, q); goErr == nil || added > 0 {
 				err = goErr
@@ -119,8 +118,8 @@ func (o *opening) readFrom(src source, q reading) (added int, err error) {
 	return a.Len(), err
 }
 
-// cachedTokenizer is nil where words are not kept: then those of commits that count are
-// made when they are first asked for.
+// cachedTokenizer returns nil if words are not cached: then only the commits that count are
+// tokenised, on first use.
 func (o *Options) cachedTokenizer() func(string) []string {
 	if o.TokenizerKey == "" {
 		return nil
@@ -128,7 +127,7 @@ func (o *Options) cachedTokenizer() func(string) []string {
 	return o.Tokenizer
 }
 
-// tokenizeRest makes the words of commits that were cached without them.
+// tokenizeRest tokenises commits that were cached without their words.
 func (s *store) tokenizeRest(tokenize func(string) []string) {
 	if s.words.key == "" {
 		return

@@ -16,7 +16,7 @@ const (
 	idC = "cccccccccccccccccccccccccccccccccccccccc"
 )
 
-// someLog is as git prints it, with the separators of several versions.
+// someLog is a log as git prints it, with the separators of several versions.
 const someLog = idA + "\x00" + idB + " " + idC + "\x00" + "1600000000\x00alpha beta\n\nbody\n\x00\n" +
 	":100644 100644 " + idB + " " + idC + " M\x00dir/a.go\x00" +
 	":000000 100644 " + idC + " " + idA + " A\x00b.go\x00\x00" +
@@ -46,7 +46,7 @@ func TestParseLog(t *testing.T) {
 	if d := cmp.Diff(want, got, cmp.AllowUnexported(rawCommit{}, rawChange{})); d != "" {
 		t.Error("(-want +got):\n" + d)
 	}
-	// Cut off within a field it is an error, and what came before is right.
+	// A log cut off within a field is an error, and the commits before it are correct.
 	for n := 1; n < len(someLog); n++ {
 		p := newLogParser(strings.NewReader(someLog[:n]), 20)
 		var err error
@@ -62,7 +62,7 @@ func TestParseLog(t *testing.T) {
 	}
 }
 
-// TestHostileCache writes what no honest file holds, with right checksums.
+// TestHostileCache tries cache files that no correct program writes, with correct checksums.
 func TestHostileCache(t *testing.T) {
 	id := strings.Repeat("i", 20)
 	meta := []byte{20, 0}
@@ -102,7 +102,8 @@ func TestHostileCache(t *testing.T) {
 	}
 }
 
-// FuzzParseLog parses anything, and puts what came of it into a store and through a file.
+// FuzzParseLog parses arbitrary bytes, adds the result to a store, and encodes and decodes the
+// store.
 func FuzzParseLog(f *testing.F) {
 	f.Add([]byte(someLog))
 	f.Add([]byte(strings.ReplaceAll(someLog, "\x00\x00", "\x00\n")))
@@ -165,7 +166,7 @@ func encodeWhole(s *store) []byte {
 	return appendFrame(b, frameWords, encodeWords(&s.words, 0, 0))
 }
 
-// useStore does all that is done with a store.
+// useStore performs every operation on a store.
 func useStore(s *store) {
 	opts, _ := Options{TokenizerKey: "k", Tokenizer: Words}.withDefaults()
 	if len(s.commits) == 0 {
@@ -185,8 +186,8 @@ func useStore(s *store) {
 	}
 }
 
-// FuzzCache opens a file whose frames hold anything: their checksums are made right, as a
-// hostile file's would be.
+// FuzzCache opens a file whose frames hold arbitrary bytes with correct checksums, as in a hostile
+// file.
 func FuzzCache(f *testing.F) {
 	p := newLogParser(strings.NewReader(someLog), 20)
 	s := newStore(20, "")

@@ -15,16 +15,16 @@ import (
 	"time"
 )
 
-// gitSource runs the git program on a directory of our own in place of the repository's:
-// it has our configuration and the repository's objects. So git knows no hooks, monitors,
-// pagers, aliases, drivers, replacements, grafts or places to fetch from.
+// gitSource runs the git program in a directory of our own instead of the repository's: it has our
+// configuration and uses the repository's objects. So git finds no hooks, monitors, pagers,
+// aliases, drivers, replacements, grafts or remotes.
 type gitSource struct {
 	program string
-	dir     string // our own
+	dir     string // our own directory
 	repo    *repository
 }
 
-// gitConfig is all the configuration there is.
+// gitConfig is the complete configuration that git sees.
 const gitConfig = `[core]
 	repositoryformatversion = %d
 	bare = true
@@ -40,7 +40,7 @@ const gitConfig = `[core]
 	auto = 0
 `
 
-// errNoGit is why go-git is taken.
+// errNoGit is the reason for using go-git.
 var errNoGit = errors.New("the git program cannot be used")
 
 func newGitSource(program string, repo *repository) (*gitSource, error) {
@@ -84,7 +84,8 @@ func (g *gitSource) prepare() error {
 	return nil
 }
 
-// env is the whole environment: nothing of the host's but where programs are.
+// env returns the complete environment of git: of the host's environment only what is needed to
+// find programs.
 func (g *gitSource) env() []string {
 	null := os.DevNull
 	env := []string{
@@ -94,7 +95,7 @@ func (g *gitSource) env() []string {
 		"GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_ALLOW_PROTOCOL=none",
 		"GIT_TERMINAL_PROMPT=0", "GIT_PAGER=cat",
 	}
-	for _, name := range []string{"SYSTEMROOT", "TEMP", "TMP"} { // Windows starts nothing without
+	for _, name := range []string{"SYSTEMROOT", "TEMP", "TMP"} { // Windows cannot start programs without them
 		if v := os.Getenv(name); v != "" {
 			env = append(env, name+"="+v)
 		}
@@ -109,8 +110,7 @@ func (g *gitSource) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// logArgs asks for what a merge brought as the difference to its first parent. Renames
-// are found by pairRenames.
+// logArgs show a merge as the difference to its first parent. Renames are found by pairRenames.
 var logArgs = []string{"log", "-z", "--raw", "--no-abbrev", "--no-renames", "--diff-merges=first-parent", "--root",
 	"--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-color", "--no-decorate", "--no-notes", "--no-mailmap",
 	"--encoding=UTF-8", "--ignore-missing", logFormat}
@@ -144,8 +144,8 @@ func (g *gitSource) read(ctx context.Context, q reading, yield func(*rawCommit))
 	return err
 }
 
-// parse yields all commits but the last: only when git has ended well is it known that
-// there are no more changes of it to come.
+// parse yields all commits except the last. Only after git has exited successfully is it certain
+// that the last commit's changes are complete.
 func (g *gitSource) parse(out io.Reader, yield func(*rawCommit)) (last *rawCommit, err error) {
 	cut := map[string]bool{}
 	for _, h := range g.repo.shallow {
@@ -188,7 +188,7 @@ func (g *gitSource) peel(ctx context.Context, name string) (string, error) {
 	return h, nil
 }
 
-// limitedBuffer keeps the beginning of what is written.
+// limitedBuffer keeps the beginning of what is written to it.
 type limitedBuffer struct {
 	b *bytes.Buffer
 	n int

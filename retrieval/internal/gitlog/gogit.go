@@ -13,7 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem"
 )
 
-// goGitSource reads objects where the git program is absent.
+// goGitSource reads objects if the git program is not available.
 type goGitSource struct {
 	repo    *repository
 	objects *filesystem.Storage
@@ -55,7 +55,7 @@ func (g *goGitSource) peel(_ context.Context, name string) (h string, err error)
 	return hash.String(), nil
 }
 
-// recovered makes an error of a panic: go-git indexes damaged packs without looking.
+// recovered converts a panic to an error: go-git does not check bounds in damaged packs.
 func recovered(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("the repository is damaged: %v", r)
@@ -69,7 +69,7 @@ func (g *goGitSource) read(ctx context.Context, q reading, yield func(*rawCommit
 		known[id] = true
 	}
 	w := goGitWalk{g: g, seen: map[string]bool{}}
-	damage := func(e error) { // the first is told, and what can be read beyond it is
+	damage := func(e error) { // report the first one, and read on beyond it
 		if err == nil {
 			err = e
 		}
@@ -90,7 +90,7 @@ func (g *goGitSource) read(ctx context.Context, q reading, yield func(*rawCommit
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if changesErr != nil { // its files are not known, its ancestors may be
+		if changesErr != nil { // its files are not known, but its ancestors may be
 			raw.changes, raw.unread = nil, true
 			damage(changesErr)
 		}
@@ -144,7 +144,7 @@ func (w *goGitWalk) push(id string) error {
 	return nil
 }
 
-// pop takes the newest. Few are ever waiting: one a branch.
+// pop returns the newest commit. Only a few are waiting: one per branch.
 func (w *goGitWalk) pop() *object.Commit {
 	newest := 0
 	for i, c := range w.queue {
@@ -157,8 +157,8 @@ func (w *goGitWalk) pop() *object.Commit {
 	return c
 }
 
-// treeDiff finds the files in which two trees differ. It goes into those directories only
-// whose hashes differ.
+// treeDiff finds the files that differ between two trees. It reads only directories whose hashes
+// differ.
 type treeDiff struct {
 	ctx context.Context
 	g   *goGitSource
@@ -213,7 +213,7 @@ func (d *treeDiff) entries(tree plumbing.Hash) ([]object.TreeEntry, error) {
 	return t.Entries, nil
 }
 
-// pair compares two entries of one name, either of which may be absent.
+// pair compares two entries of the same name, either of which may be absent.
 func (d *treeDiff) pair(path string, old, now object.TreeEntry, depth int) error {
 	if old.Hash == now.Hash && old.Mode == now.Mode {
 		return nil

@@ -14,9 +14,9 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/gitlog"
 )
 
-// TestHostileRepositories opens repositories that try to have a program run, and wants
-// that none does. For those that can be made to with plain git, the trap is first seen
-// to spring, so that the test tests something.
+// TestHostileRepositories opens repositories that try to run a program, and checks that none runs.
+// If plain git can trigger the trap, the test first verifies that it does, so that it really tests
+// something.
 func TestHostileRepositories(t *testing.T) {
 	tier.Normal(t)
 	if runtime.GOOS == "windows" {
@@ -28,14 +28,14 @@ func TestHostileRepositories(t *testing.T) {
 	base.commit("three", files{"a": "3"})
 	for _, tt := range []struct {
 		name string
-		// set lays the trap; the script writes the mark.
+		// set sets the trap; the script writes the mark.
 		set func(t *testing.T, r *repo, script string)
 		env func(script string) []string
-		// springs is a git command that falls into it.
+		// springs is a git command that triggers the trap.
 		springs []string
 	}{
 		{name: "core.fsmonitor", springs: []string{"status"}, set: config("core.fsmonitor", "SCRIPT")},
-		// Pagers need a terminal to spring.
+		// Git starts a pager only on a terminal.
 		{name: "core.pager", set: both(config("core.pager", "SCRIPT"), config("pager.log", "SCRIPT"))},
 		{name: "diff.external", springs: []string{"log", "-p", "--ext-diff"}, set: config("diff.external", "SCRIPT")},
 		{name: "GIT_EXTERNAL_DIFF", springs: []string{"diff", "HEAD~1"},
@@ -126,7 +126,7 @@ func TestHostileRepositories(t *testing.T) {
 	}
 }
 
-// trapSprings runs plain git on a copy and wants the mark.
+// trapSprings runs plain git on a copy and checks that it wrote the mark.
 func trapSprings(t *testing.T, r *repo, args []string, mark string) {
 	t.Helper()
 	cp := filepath.Join(t.TempDir(), "copy")
@@ -184,7 +184,8 @@ func copyFile(t *testing.T, from, to string) {
 	}
 }
 
-// TestReplacementsDoNotCount: a repository can say that a commit is another one.
+// TestReplacementsDoNotCount: replacement refs of a repository, which substitute one commit for
+// another, have no effect.
 func TestReplacementsDoNotCount(t *testing.T) {
 	t.Parallel()
 	r := three(t)
@@ -207,7 +208,7 @@ func TestReplacementsDoNotCount(t *testing.T) {
 	}
 }
 
-// TestPipes: what blocks whoever opens it is not opened.
+// TestPipes: named pipes, which would block when opened, are not opened.
 func TestPipes(t *testing.T) {
 	for _, name := range []string{"HEAD", "packed-refs", "shallow", "commondir", "refs/heads/main", "config"} {
 		t.Run(name, func(t *testing.T) {

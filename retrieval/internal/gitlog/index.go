@@ -1,15 +1,15 @@
 package gitlog
 
-// messageIndex finds commits by the words of their messages. It is made of the commits
-// that count alone, so that how rare a word is does not depend on newer ones.
+// messageIndex finds commits by the words of their messages. It contains only the commits that
+// count, so that the frequency of a word does not depend on newer commits.
 type messageIndex struct {
-	terms map[string]uint32 // to a place in at
+	terms map[string]uint32 // index into at
 	at    []uint32
-	// postings are a commit's number above eight bits of how often the word stands there.
+	// postings hold a commit's number above eight bits with the word's frequency there.
 	postings []uint32
-	// length of a message in words of subject and body.
+	// subjectLen and bodyLen are the lengths of a message's subject and body in words.
 	subjectLen, bodyLen []uint16
-	commits             int // with files, which alone are indexed
+	commits             int // commits with files; only these are indexed
 	subjects, bodies    uint64
 }
 
@@ -74,7 +74,7 @@ func (x *messageIndex) place(w *wordTable, df []uint32) {
 	}
 }
 
-// wordsOf returns the words of the commits that count: those in the cache, or made now.
+// wordsOf returns the words of the commits that count: cached ones, or words made now.
 func (l *Log) wordsOf() (w *wordTable, of func(i int) int32) {
 	if len(l.store.words.of) >= len(l.store.commits) {
 		return &l.store.words, func(i int) int32 { return l.commits[i] }
@@ -87,5 +87,5 @@ func (l *Log) wordsOf() (w *wordTable, of func(i int) int32) {
 	return w, func(i int) int32 { return int32(i) }
 }
 
-// Prepare makes the index of messages now rather than at the first query.
+// Prepare builds the index of messages now and not at the first query.
 func (l *Log) Prepare() { l.texts() }

@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// repository is where things lie. Only files that are data are read here; the
-// configuration is not, which could name programs.
+// repository holds the paths of a repository. Only plain data files are read here; the
+// configuration is not, because it could name programs.
 type repository struct {
 	gitDir    string // of this work tree
-	commonDir string // of all work trees
+	commonDir string // shared by all work trees
 	workTree  string // empty if bare
 	hashLen   int
-	shallow   []string // hashes in hex where the history is cut off
+	shallow   []string // commits in hex at which the history is cut off
 }
 
 var errNoRepository = errors.New("there is no git repository at or above it")
@@ -50,13 +50,14 @@ func locate(dir, gitDir string) (*repository, error) {
 	return r, nil
 }
 
-// discover goes upwards, as git does.
+// discover searches upwards for a repository, as git does.
 func discover(dir string) (gitDir, workTree string, err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {
 		return "", "", err
 	}
-	// The directory may be reached by a link, but its repository is above where it is.
+	// The directory may have been reached through a link, but its repository is above its real
+	// location.
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
@@ -92,7 +93,7 @@ func isGitDir(dir string) bool {
 	return false
 }
 
-// readGitFile reads the file that stands for .git in further work trees and submodules.
+// readGitFile reads the file that replaces .git in linked work trees and submodules.
 func readGitFile(path string) (string, error) {
 	b, err := readSmall(path, maxPath)
 	if err != nil {
@@ -118,7 +119,7 @@ const (
 	maxRefDepth   = 5
 )
 
-// readSmall reads a regular file: a pipe that somebody put in its place would block.
+// readSmall reads a regular file: a named pipe in its place would block.
 func readSmall(path string, max int64) ([]byte, error) {
 	fi, err := os.Stat(path)
 	if err != nil {
@@ -188,7 +189,7 @@ func (r *repository) resolve(name string) (string, error) {
 	return "", errNoRef
 }
 
-// follow reads the content of a reference.
+// follow resolves the content of a reference.
 func (r *repository) follow(content string, depth int) (string, error) {
 	content = strings.TrimSpace(content)
 	if to, ok := strings.CutPrefix(content, "ref:"); ok {
@@ -226,7 +227,7 @@ func (r *repository) packedRef(name string) (string, error) {
 	for lines.Scan() {
 		line := lines.Text()
 		if found != "" {
-			// The line after a tag says which commit it is of.
+			// The line after a tag names the tag's commit.
 			if peeled, ok := strings.CutPrefix(line, "^"); ok && isHash(peeled) {
 				return peeled, nil
 			}

@@ -10,8 +10,8 @@ import (
 // FileID numbers the files that a log names, from zero.
 type FileID uint32
 
-// Log is what the ancestors of one commit say of files. It may be used by several
-// goroutines at once, and what it returns must not be changed.
+// Log holds what the ancestors of one commit say about files. It may be used by several goroutines
+// at once, and the values it returns must not be changed.
 type Log struct {
 	opts   Options
 	status Status
@@ -45,27 +45,27 @@ func newLog(opts Options) *Log {
 
 // Commit is a commit that counts.
 type Commit struct {
-	// ID is its hash in hex.
+	// ID is the hash in hex.
 	ID   string
 	Time time.Time
-	// Subject and Body are its message without trailers, and without what git writes
-	// itself for a merge; the body is cut at 2 KiB.
+	// Subject and Body are the message without trailers, and without the text that git generates
+	// for a merge; the body is cut at 2 KiB.
 	Subject, Body string
-	// Files are what it changed, by the names that they have at the head; none if there
-	// were more than [Options.MaxFiles].
+	// Files are the files it changed, by the names that they have at the head; none if there were
+	// more than [Options.MaxFiles].
 	Files []FileID
-	// Changed is how many files it changed in all.
+	// Changed is the total number of files it changed.
 	Changed int
 	Merge   bool
 }
 
-// Status says what the log was made of, and what is wrong with it.
+// Status describes what the log was made of, and any problems with it.
 func (l *Log) Status() Status { return l.status }
 
-// Len returns how many commits count.
+// Len returns the number of commits that count.
 func (l *Log) Len() int { return len(l.commits) }
 
-// Commit returns the i-th commit, the newest being 0.
+// Commit returns the i-th commit; 0 is the newest.
 func (l *Log) Commit(i int) Commit {
 	e := &l.store.commits[l.commits[i]]
 	return Commit{
@@ -86,15 +86,15 @@ func (l *Log) Commits() iter.Seq2[int, Commit] {
 	}
 }
 
-// Files returns the paths of the files by their number, as they are at the head,
-// relative to the directory that was opened and with slashes. Some may be gone, see
-// [Log.Deleted]; files that no commit names are not among them.
+// Files returns the paths of the files by number, with their names at the head, relative to the
+// directory that was opened and with slashes. Some may be deleted, see [Log.Deleted]; files that no
+// commit names are not included.
 func (l *Log) Files() []string { return l.files }
 
-// Deleted says of each file whether the last commit that names it removed it.
+// Deleted reports for each file whether the last commit that names it removed it.
 func (l *Log) Deleted() []bool { return l.deleted }
 
-// File returns the number of a file by its path, or by one that it had before.
+// File returns the number of a file by its current path or an earlier one.
 func (l *Log) File(path string) (FileID, bool) {
 	id, ok := l.paths()[path]
 	return id, ok
@@ -107,7 +107,7 @@ func (l *Log) buildPaths() map[string]FileID {
 			m[path] = a - 1
 		}
 	}
-	for id, path := range l.files { // what is there now comes before what was
+	for id, path := range l.files { // current names take precedence over earlier ones
 		m[path] = FileID(id)
 	}
 	return m

@@ -16,7 +16,7 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/gitlog"
 )
 
-// TestRenamesAreFollowed maps what files were called to what they are called.
+// TestRenamesAreFollowed checks that earlier names lead to the current ones.
 func TestRenamesAreFollowed(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
@@ -57,7 +57,7 @@ func TestRenamesAreFollowed(t *testing.T) {
 	}
 }
 
-// TestMassRename: a commit of too many files says nothing but where they went.
+// TestMassRename: of a commit with too many files, only the renames are used.
 func TestMassRename(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -87,8 +87,8 @@ func TestMassRename(t *testing.T) {
 	}
 }
 
-// TestRenameOnABranch: commits made under the old name after the rename, on a branch
-// without it, are of the same file.
+// TestRenameOnABranch: commits made under the old name after the rename, on a branch without it,
+// belong to the same file.
 func TestRenameOnABranch(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
@@ -110,7 +110,7 @@ func TestRenameOnABranch(t *testing.T) {
 	}
 }
 
-// TestReadsOnlyWhatIsNew counts what is read.
+// TestReadsOnlyWhatIsNew counts the commits read.
 func TestReadsOnlyWhatIsNew(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
@@ -136,13 +136,13 @@ func TestReadsOnlyWhatIsNew(t *testing.T) {
 	}
 }
 
-// TestRewrittenHistory: what is no more an ancestor does not count, cached or not.
+// TestRewrittenHistory: commits that are no longer ancestors do not count, cached or not.
 func TestRewrittenHistory(t *testing.T) {
 	t.Parallel()
 	r := three(t)
 	o := gitlog.Options{CacheDir: t.TempDir()}
 	open(t, r.dir, o)
-	for i, prune := range []bool{false, true} { // with the old tip still there, and without
+	for i, prune := range []bool{false, true} { // with and without the old tip
 		r.git("reset", "-q", "--hard", "HEAD~1")
 		r.commit(fmt.Sprintf("three again %d", i), files{"c": "1"})
 		if prune {
@@ -159,7 +159,7 @@ func TestRewrittenHistory(t *testing.T) {
 	}
 }
 
-// TestGoGitReadsTheSame compares both ways to read.
+// TestGoGitReadsTheSame compares the two ways of reading.
 func TestGoGitReadsTheSame(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
@@ -174,7 +174,7 @@ func TestGoGitReadsTheSame(t *testing.T) {
 	}
 }
 
-// TestCancel ends the reading; what was read is found again.
+// TestCancel cancels a reading; the commits read until then are used again.
 func TestCancel(t *testing.T) {
 	r := newRepo(t)
 	heads := r.randomHistory(rand.New(rand.NewPCG(13, 14)), 60)
@@ -194,7 +194,7 @@ func TestCancel(t *testing.T) {
 	if d := cmp.Diff(want, say(open(t, r.dir, o))); d != "" {
 		t.Errorf("after cancelled readings (-want +got):\n%s", d)
 	}
-	// A time limit is no error, and the next call goes on.
+	// Reaching the time limit is not an error, and the next call continues.
 	o.CacheDir, o.Timeout = t.TempDir(), time.Nanosecond
 	l := open(t, r.dir, o)
 	if s := l.Status(); s.State != gitlog.Unfinished || !strings.Contains(s.Reason, "too long") {
@@ -206,7 +206,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestOptions are refused where they make no sense.
+// TestOptions checks that invalid options are refused.
 func TestOptions(t *testing.T) {
 	for _, o := range []gitlog.Options{{MaxCommits: -1}, {MaxFiles: -1}, {Timeout: -1}, {Merges: 9}, {Head: "--all"}, {Head: "a\nb"}} {
 		if _, err := gitlog.Open(t.Context(), t.TempDir(), o); err == nil {
@@ -215,7 +215,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestStatistics adds up small commits by hand.
+// TestStatistics compares the statistics of small commits with sums made by hand.
 func TestStatistics(t *testing.T) {
 	r := newRepo(t)
 	r.commit("one", files{"a": "1", "b": "1"})             // at +1 h

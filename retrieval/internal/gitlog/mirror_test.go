@@ -11,7 +11,7 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/gitlog"
 )
 
-// mirror returns a repository of the real world, or skips.
+// mirror returns a real repository, or skips the test.
 func mirror(tb testing.TB, name string) string {
 	tb.Helper()
 	dir := filepath.Join(os.Getenv("LUTHIER_MIRRORS"), name, "repo")
@@ -29,7 +29,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// TestMirrors prints what real repositories cost.
+// TestMirrors prints the cost of reading real repositories.
 func TestMirrors(t *testing.T) {
 	for _, name := range []string{"astropy+astropy", "sveltejs+svelte"} {
 		dir := mirror(t, name)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Open reads the log of the repository that dir lies in. An error means that the options
-// are wrong or that ctx has ended; all else is told by [Log.Status], and the log is then
+// Open reads the log of the repository that contains dir. An error means that the options are
+// invalid or that ctx has ended. All other problems are reported by [Log.Status]; the log is then
 // empty or as long as could be read.
 func Open(ctx context.Context, dir string, opts Options) (*Log, error) {
 	opts, err := opts.withDefaults()
@@ -42,7 +42,7 @@ type opening struct {
 	store  *store
 	live   []int32
 	src    source
-	unread bool // some commits are without their changes, which the next Open may be able to read
+	unread bool // some commits lack their changes, which the next Open may be able to read
 }
 
 func (o *opening) fail(s State, err error) {
@@ -135,7 +135,7 @@ func (o *opening) head() (string, bool) {
 	return h, true
 }
 
-// resolve looks a name up among the references, then as the beginning of a hash.
+// resolve looks up a name among the references, then as an abbreviated hash.
 func (o *opening) resolve(name string) (string, error) {
 	h, err := o.repo.resolve(name)
 	if err != nil {
@@ -160,7 +160,7 @@ func (o *opening) loadCache() {
 	if err != nil {
 		o.status.Cache = err.Error()
 	}
-	// A history that is rewritten again and again leaves ever more behind.
+	// A history that is rewritten often leaves more and more unused commits behind.
 	if s != nil && len(s.commits) > 4*o.opts.MaxCommits+50_000 {
 		s, o.cache.data = nil, nil
 		o.status.Cache = "most of it is no longer in use: the log is read anew"
@@ -172,7 +172,7 @@ func (o *opening) loadCache() {
 	o.store = s
 }
 
-// source opens the repository when it is first needed: often all is in the cache.
+// source opens the repository on first use: often everything is in the cache.
 func (o *opening) source() (source, error) {
 	if o.src != nil {
 		return o.src, nil

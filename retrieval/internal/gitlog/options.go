@@ -7,53 +7,51 @@ import (
 	"time"
 )
 
-// Merges says which commits of a history count.
+// Merges selects which commits of a history count.
 type Merges uint8
 
 const (
-	// WithoutMerges takes every commit but merges.
+	// WithoutMerges counts every commit except merges.
 	WithoutMerges Merges = iota
-	// FirstParent takes the chain of first parents, a merge standing for what it
-	// brought: one entry a pull request where they are merged.
+	// FirstParent counts the chain of first parents, with a merge standing for the changes it
+	// brought: one entry per pull request if they are merged.
 	FirstParent
-	// WithMerges takes every commit; what a merge brought is counted twice, under
-	// the titles of both.
+	// WithMerges counts every commit; the changes of a merge count twice, under both titles.
 	WithMerges
 )
 
-// Options says what [Open] reads. The zero value is of use.
+// Options select what [Open] reads. The zero value is usable.
 type Options struct {
-	// CacheDir keeps what was read, one file a repository; empty keeps nothing. A
-	// directory that cannot be written costs the cache only.
+	// CacheDir is the directory that keeps what was read, one file per repository; empty keeps
+	// nothing. If the directory is not writable, only the cache is lost.
 	CacheDir string
-	// Head is the commit whose ancestors count: a hash, the beginning of one, a branch
-	// or a tag. Empty means HEAD.
+	// Head is the commit whose ancestors count: a hash, an abbreviated hash, a branch or a tag.
+	// Empty means HEAD.
 	Head string
-	// GitDir is the repository's directory where it is not to be looked for from the
-	// work tree upwards. Paths are then relative to the repository's root.
+	// GitDir is the repository's directory, if it is not to be searched from the work tree upwards.
+	// Paths are then relative to the repository's root.
 	GitDir string
-	// Git is the program; empty looks for "git".
+	// Git is the git program; empty means "git" in the search path.
 	Git string
-	// NoGit reads by go-git even where the program is there.
+	// NoGit reads with go-git even if the git program is available.
 	NoGit bool
-	// Timeout bounds reading; zero means two minutes by git and ten seconds by go-git,
-	// which is slower. What was read by then counts, and the next Open goes on from
+	// Timeout limits the time for reading; zero means two minutes with git and ten seconds with
+	// go-git, which is slower. The commits read until then count, and the next Open continues from
 	// there if there is a cache.
 	Timeout time.Duration
-	// MaxCommits bounds how many commits count, newest first; zero means 20,000.
+	// MaxCommits limits the number of commits that count, newest first; zero means 20,000.
 	MaxCommits int
-	// MaxFiles is the number of files beyond which a commit says nothing of them; zero
-	// means 60. Renames in larger ones are followed all the same.
+	// MaxFiles is the number of changed files above which a commit is not counted for its files;
+	// zero means 60. Renames in larger commits are followed all the same.
 	MaxFiles int
-	// Merges says which commits count.
+	// Merges selects which commits count.
 	Merges Merges
-	// Tokenizer makes words of messages; nil means [Words]. Queries must be made by it
-	// too.
+	// Tokenizer splits messages into words; nil means [Words]. Queries must be split by it too.
 	Tokenizer func(string) []string
-	// TokenizerKey names the tokenizer and its version. With it words are kept in the
-	// cache; a change of what the tokenizer does without a change of the key is not seen.
+	// TokenizerKey identifies the tokenizer and its version. If it is set, words are kept in the
+	// cache. If the tokenizer changes without a change of the key, outdated words are used.
 	TokenizerKey string
-	// Progress, if set, is told how many commits were read, from time to time.
+	// Progress, if set, is called from time to time with the number of commits read.
 	Progress func(commits int)
 }
 

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// logFormat makes git print, ended by NUL each: hash, parents, commit time, message.
-// Changes follow in the raw format, again ended by NUL.
+// logFormat makes git print the hash, parents, commit time and message, each followed by NUL.
+// Changes follow in the raw format, also terminated by NUL.
 const logFormat = "--format=%H%x00%P%x00%ct%x00%B%x00"
 
 // rawCommit is a commit as it was read.
@@ -22,11 +22,11 @@ type rawCommit struct {
 	time    int64
 	message string
 	changes []rawChange
-	// more says that there were more changes than are kept.
+	// more reports whether there were more changes than are kept.
 	more int
-	// boundary commits of a shallow clone seem to add every file.
+	// boundary marks a commit at the boundary of a shallow clone, which seems to add every file.
 	boundary bool
-	// unread says that its changes could not be read, so that it seems to have none.
+	// unread reports that its changes could not be read, so that it seems to have none.
 	unread bool
 }
 
@@ -38,20 +38,20 @@ type rawChange struct {
 }
 
 const (
-	// maxField bounds a message or a path; what is longer is cut.
+	// maxField limits the length of a message or a path; longer ones are cut.
 	maxField = 1 << 20
-	// maxRawChanges bounds what is looked at in one commit.
+	// maxRawChanges limits the changes examined in one commit.
 	maxRawChanges = 50_000
 	maxParents    = 1 << 10
 )
 
 var errLogFormat = errors.New("git's output cannot be understood")
 
-// logParser reads what git log prints.
+// logParser parses the output of git log.
 type logParser struct {
 	r       *bufio.Reader
 	hashLen int    // in raw bytes
-	next    string // the hash of the next commit, if it was read already
+	next    string // the hash of the next commit, if already read
 	field   []byte
 }
 
@@ -88,7 +88,7 @@ func unexpected(err error) error {
 	return err
 }
 
-// readID skips the separators between commits, of which versions of git differ.
+// readID skips the separators between commits, which differ between versions of git.
 func (p *logParser) readID() (string, error) {
 	for {
 		f, err := p.readField()
@@ -183,7 +183,7 @@ func (p *logParser) parseChange(f string) (c rawChange, keep bool, err error) {
 	c = rawChange{status: parts[4][0], old: parts[2], new: parts[3]}
 	switch {
 	case parts[0] == gitlink || parts[1] == gitlink:
-		return c, false, nil // a submodule is no file
+		return c, false, nil // a submodule is not a file
 	case c.status == 'T':
 		c.status = 'M'
 	case c.status != 'A' && c.status != 'D' && c.status != 'M':
@@ -194,8 +194,8 @@ func (p *logParser) parseChange(f string) (c rawChange, keep bool, err error) {
 
 const gitlink = "160000"
 
-// readField returns what stands before the next NUL; it is valid until the next call.
-// A last field without one is cut off output.
+// readField returns the text before the next NUL; it is valid until the next call. A last field
+// without a NUL means that the output was cut off.
 func (p *logParser) readField() ([]byte, error) {
 	p.field = p.field[:0]
 	for {

@@ -2,17 +2,16 @@ package gitlog
 
 import "path"
 
-// rename says that a commit gave a file another name.
+// rename records that a commit renamed a file.
 type rename struct{ from, to string }
 
-// pairRenames finds which of a commit's deleted files are which of its added ones, and
-// returns the changes without those pairs.
+// pairRenames matches a commit's deleted files with its added ones, and returns the changes without
+// those pairs.
 //
-// It looks at no contents, which partial clones lack and which cost more than all the
-// rest of the log: files of equal contents are known by their hash, and of the others a
-// deleted and an added one are the same if no other in the commit bears their base name
-// (a moved file that was changed on the way). A file that was changed and got another
-// base name is missed.
+// It reads no contents, which partial clones lack and which cost more than the rest of the log.
+// Files with equal contents are recognised by their hash. Otherwise a deleted and an added file are
+// considered the same if no other file in the commit has their base name (a moved file that was
+// changed on the way). A file that was changed and got another base name is missed.
 func pairRenames(changes []rawChange) ([]rename, []rawChange) {
 	var added, deleted []int
 	for i, c := range changes {
@@ -49,7 +48,7 @@ func (p *pairing) pair(from, to int) {
 	p.found = append(p.found, rename{p.changes[from].path, p.changes[to].path})
 }
 
-// byContent pairs equal contents, and among several prefers equal base names.
+// byContent pairs files with equal contents, preferring equal base names if there are several.
 func (p *pairing) byContent(added, deleted []int) {
 	by := make(map[string][]int, len(deleted))
 	for _, d := range deleted {
@@ -60,7 +59,7 @@ func (p *pairing) byContent(added, deleted []int) {
 		for _, a := range added {
 			c := &p.changes[a]
 			if p.taken[a] || emptyBlobs[c.new] {
-				continue // every __init__.py is empty: that says nothing
+				continue // every __init__.py is empty, so this proves nothing
 			}
 			for _, d := range by[c.new] {
 				if !p.taken[d] && (!sameName || path.Base(p.changes[d].path) == path.Base(c.path)) {
@@ -68,7 +67,7 @@ func (p *pairing) byContent(added, deleted []int) {
 					break
 				}
 			}
-			// Copies in hundreds would make this quadratic; they say nothing either.
+			// Hundreds of copies would make this quadratic; they prove nothing either.
 			if q := by[c.new]; len(q) > 64 {
 				by[c.new] = q[:64]
 			}
@@ -82,7 +81,7 @@ var emptyBlobs = map[string]bool{
 	"473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813": true,
 }
 
-// byName pairs base names that stand once among the deleted and once among the added.
+// byName pairs files whose base name occurs once among the deleted and once among the added files.
 func (p *pairing) byName(added, deleted []int) {
 	only := func(list []int) map[string]int {
 		by := map[string]int{}
@@ -109,8 +108,8 @@ func (p *pairing) byName(added, deleted []int) {
 	}
 }
 
-// commonNames stand in many directories, so that one that goes and one that comes in the
-// same commit need not be the same.
+// commonNames occur in many directories, so that a deleted and an added file of that name in the
+// same commit need not be the same file.
 var commonNames = map[string]bool{"__init__.py": true, "mod.rs": true, "lib.rs": true, "main.rs": true, "main.go": true,
 	"doc.go": true, "index.js": true, "index.ts": true, "package.json": true, "Cargo.toml": true, "README.md": true,
 	"BUILD": true, "Makefile": true, "CMakeLists.txt": true, ".gitignore": true, "package-info.java": true,

@@ -53,7 +53,7 @@ func needGit(tb testing.TB) {
 	}
 }
 
-// made is a repository that programs make once, and of which tests have copies.
+// made is a repository that is created by git once and then copied by tests.
 type made struct {
 	once sync.Once
 	made fstest.MapFS
@@ -102,10 +102,10 @@ func initRepo(tb testing.TB, r *repo, initArgs ...string) *repo {
 	if err := os.MkdirAll(r.dir, 0o755); err != nil {
 		tb.Fatal(err)
 	}
-	// The template would write a dozen sample hooks, which costs more than the rest; only its
-	// directories are made.
+	// The default template would write a dozen sample hooks, which costs more than the rest; only
+	// its directories are created.
 	r.git(append([]string{"init", "-q", "-b", "main", "--template="}, initArgs...)...)
-	if _, err := os.Stat(filepath.Join(r.dir, ".git")); err == nil { // a bare one has them elsewhere
+	if _, err := os.Stat(filepath.Join(r.dir, ".git")); err == nil { // a bare repository has them elsewhere
 		for _, name := range []string{"info", "hooks"} {
 			if err := os.MkdirAll(filepath.Join(r.dir, ".git", name), 0o755); err != nil {
 				tb.Fatal(err)
@@ -115,7 +115,7 @@ func initRepo(tb testing.TB, r *repo, initArgs ...string) *repo {
 	return r
 }
 
-// copy returns a copy of the repository as it is now.
+// copy returns a copy of the repository in its current state.
 func (r *repo) copy(tb testing.TB) *repo {
 	tb.Helper()
 	c := &repo{tb: tb, dir: filepath.Join(tb.TempDir(), "repo"), now: r.now}
@@ -125,7 +125,7 @@ func (r *repo) copy(tb testing.TB) *repo {
 	return c
 }
 
-// git runs the program as somebody without any configuration would.
+// git runs git like a user without any configuration.
 func (r *repo) git(args ...string) string {
 	r.tb.Helper()
 	return r.gitInput(nil, args...)
@@ -152,7 +152,7 @@ func (r *repo) gitInput(in []byte, args ...string) string {
 // files maps paths to contents; an empty content removes the file.
 type files map[string]string
 
-// commit changes files and returns the hash of the commit, an hour after the last.
+// commit changes files and returns the hash of the commit, which is dated an hour after the last.
 func (r *repo) commit(message string, fs files) string {
 	r.tb.Helper()
 	r.now += 3600
@@ -178,8 +178,7 @@ func (r *repo) commit(message string, fs files) string {
 	return r.head()
 }
 
-// head returns the hash of the last commit, without a program where the repository is an ordinary
-// one.
+// head returns the hash of the last commit. For an ordinary repository it does not run git.
 func (r *repo) head() string {
 	r.tb.Helper()
 	b, _ := os.ReadFile(filepath.Join(r.dir, ".git", "HEAD"))
@@ -191,8 +190,8 @@ func (r *repo) head() string {
 	return r.git("rev-parse", "HEAD")
 }
 
-// line imports n commits, each of one file, an hour after the last. It leaves the work tree as it
-// is.
+// line imports n commits, each with one file and an hour after the last. It leaves the work tree
+// unchanged.
 func (r *repo) line(n int, commit func(i int) (message, file, content string)) {
 	r.tb.Helper()
 	var in bytes.Buffer
@@ -214,7 +213,7 @@ func open(tb testing.TB, dir string, o gitlog.Options) *gitlog.Log {
 	return l
 }
 
-// said is all that a log says, in a form to compare.
+// said holds the complete contents of a log, in a form that can be compared.
 type said struct {
 	State   gitlog.State
 	Head    string
@@ -263,7 +262,7 @@ var vocabulary = strings.Fields("alpha beta gamma delta epsilon zeta eta theta i
 func (r *repo) randomHistory(rng *rand.Rand, n int) []string {
 	r.tb.Helper()
 	var in bytes.Buffer
-	trees := make([]map[string]string, n+1) // by mark: path to content
+	trees := make([]map[string]string, n+1) // by commit number: path to content
 	trees[0] = map[string]string{}
 	heads := []int{}
 	for mark := 1; mark <= n; mark++ {

@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// Params are the knobs of a search. A zero knob has the default that is named.
+// Params tune a search. Zero means the default stated for each parameter.
 type Params struct {
-	// K1 and B are those of BM25; 3 and 0.9, since a message is short and a word that
-	// stands twice in it means more than one in a file.
+	// K1 and B are those of BM25. The defaults are 3 and 0.9, since a message is short and a word
+	// that occurs twice in it means more than in a file.
 	K1, B float32
-	// SubjectWeight is how often a word of the subject counts; 2.
+	// SubjectWeight is the number of times a word of the subject counts; default 2.
 	SubjectWeight float32
-	// HalfLife is the age, seen from the newest commit, at which a commit counts half;
-	// none.
+	// HalfLife is the age, measured from the newest commit, at which a commit counts half; by
+	// default age does not matter.
 	HalfLife time.Duration
-	// Commits is how many of the best commits vote for files; 50.
+	// Commits is the number of best commits that vote for files; default 50.
 	Commits int
-	// FileExponent is how much the votes of a commit of n files are weakened: each is
-	// score / (1+n)^FileExponent; 1.
+	// FileExponent weakens the votes of a commit of n files: each is score / (1+n)^FileExponent;
+	// default 1.
 	FileExponent float32
-	// RankDecay weakens the votes of the commit of rank r, the best being 0, to
-	// 1 / (1 + r*RankDecay); 0.1.
+	// RankDecay weakens the votes of the commit of rank r, with the best at 0, to 1 / (1 +
+	// r*RankDecay); default 0.1.
 	RankDecay float32
-	// Deleted keeps files that are gone at the head.
+	// Deleted keeps files that are deleted at the head.
 	Deleted bool
-	// Weights are those of the words, in their order; 1.
+	// Weights holds the weight of each word, in the order of the words; default 1.
 	Weights []float32
 }
 
@@ -43,7 +43,7 @@ func (p Params) withDefaults() Params {
 
 // CommitScore is a commit that a query found.
 type CommitScore struct {
-	Commit int // as for [Log.Commit]
+	Commit int // number for [Log.Commit]
 	Score  float32
 }
 
@@ -53,9 +53,9 @@ type FileScore struct {
 	Score float32
 }
 
-// Search returns the commits whose messages have the words, best first, at most n. The
-// words must be made by the tokenizer of the options; each counts once however often it
-// is given. Commits without files are not found.
+// Search returns up to n commits whose messages contain the words, best first. The words must be
+// made by the tokenizer of the options; repeated words count once. Commits without files are not
+// found.
 func (l *Log) Search(words []string, n int, p Params) []CommitScore {
 	if len(l.commits) == 0 || n <= 0 {
 		return nil
@@ -68,7 +68,7 @@ func (l *Log) Search(words []string, n int, p Params) []CommitScore {
 	return topScores(*scores, n, l.ageWeight(p.HalfLife))
 }
 
-// getScores returns an array with a zero for each commit.
+// getScores returns a slice with a zero for each commit.
 func (l *Log) getScores() *[]float32 {
 	s, _ := l.scores.Get().(*[]float32)
 	if s == nil {
@@ -79,7 +79,7 @@ func (l *Log) getScores() *[]float32 {
 	return s
 }
 
-// score adds the BM25 of each word to the scores of the commits that have it.
+// score adds the BM25 score of each word to the commits that contain it.
 func (x *messageIndex) score(scores []float32, words []string, p Params) {
 	if x.commits == 0 {
 		return
@@ -112,7 +112,7 @@ func (x *messageIndex) score(scores []float32, words []string, p Params) {
 	}
 }
 
-// ageWeight returns what a commit's age makes of its score, or nil.
+// ageWeight returns a function that returns the weight of a commit's age, or nil.
 func (l *Log) ageWeight(halfLife time.Duration) func(i int) float32 {
 	if halfLife <= 0 {
 		return nil
@@ -124,13 +124,13 @@ func (l *Log) ageWeight(halfLife time.Duration) func(i int) float32 {
 	}
 }
 
-// topScores returns the n best; among equals the newer comes first.
+// topScores returns the n best commits; of equal ones the newer comes first.
 func topScores(scores []float32, n int, weigh func(int) float32) []CommitScore {
 	best := make([]CommitScore, 0, min(2*n, len(scores)))
 	least := float32(0)
 	for i, s := range scores {
 		if s <= least {
-			continue // a weight only makes it less
+			continue // a weight can only lower it
 		}
 		if weigh != nil {
 			if s *= weigh(i); s <= least {
@@ -152,8 +152,8 @@ func sortScores(s []CommitScore) {
 	})
 }
 
-// ScoreFiles lets the best commits for the words vote for their files, and returns the
-// files best first.
+// ScoreFiles lets the best commits for the words vote for their files, and returns the files, best
+// first.
 func (l *Log) ScoreFiles(words []string, p Params) []FileScore {
 	p = p.withDefaults()
 	by := map[FileID]float32{}

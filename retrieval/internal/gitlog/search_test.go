@@ -14,7 +14,7 @@ import (
 
 const k1, b = 1.2, 0.75
 
-// naiveSearch is BM25 as it is written in books.
+// naiveSearch is textbook BM25.
 func naiveSearch(l *gitlog.Log, words []string, sw float64) []gitlog.CommitScore {
 	type doc struct {
 		commit int
@@ -87,7 +87,7 @@ func TestSearchIsBM25(t *testing.T) {
 	}
 }
 
-// TestScoreFiles adds up votes by hand.
+// TestScoreFiles compares the votes with sums made by hand.
 func TestScoreFiles(t *testing.T) {
 	r := newRepo(t)
 	r.commit("parser", files{"parse.go": "1", "lex.go": "1"})
@@ -131,7 +131,7 @@ func TestScoreFiles(t *testing.T) {
 	}
 }
 
-// TestTokenizerKey makes words anew when the tokenizer is another one.
+// TestTokenizerKey checks that words are made again if the tokenizer changes.
 func TestTokenizerKey(t *testing.T) {
 	t.Parallel()
 	r := three(t)

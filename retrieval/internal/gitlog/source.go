@@ -7,11 +7,11 @@ import (
 
 // source reads commits of a repository.
 type source interface {
-	// read yields commits newest first: ancestors of the wanted ones that are neither
-	// of the known ones nor their ancestors, at most n. A source may also leave out what
-	// has says is there, and then does not look at its ancestors.
+	// read yields up to n commits, newest first: ancestors of the wanted commits that are neither
+	// known nor ancestors of known ones. A source may also leave out commits for which has reports
+	// true, and then does not visit their ancestors.
 	read(ctx context.Context, q reading, yield func(*rawCommit)) error
-	// peel returns the hash of the commit that a name or a tag's hash is of.
+	// peel returns the hash of the commit that a name or a tag's hash refers to.
 	peel(ctx context.Context, name string) (string, error)
 }
 
@@ -21,5 +21,5 @@ type reading struct {
 	has         func(id string) bool
 }
 
-// errStopped is why a reading that ran out of time is not whole.
+// errStopped means that a reading ran out of time and is incomplete.
 var errStopped = errors.New("reading took too long; the next Open goes on where it stopped")

@@ -14,7 +14,7 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/gitlog"
 )
 
-// TestStates opens every sort of repository; none is an error.
+// TestStates opens every kind of repository; none causes an error.
 func TestStates(t *testing.T) {
 	tier.Normal(t)
 	for _, tt := range []struct {
@@ -160,11 +160,11 @@ func TestStates(t *testing.T) {
 				if l.Len() != tt.commits {
 					t.Errorf("again %v: %d commits, want %d: %+v", again, l.Len(), tt.commits, s)
 				}
-				// The second time nothing is read, whichever way the first read.
+				// The second Open reads nothing, whichever way the first one read.
 				if tt.also != nil && !again && !tt.also(s) {
 					t.Errorf("again %v: status %+v", again, s)
 				}
-				_ = l.ScoreFiles([]string{"one"}, gitlog.Params{}) // must do for an empty log too
+				_ = l.ScoreFiles([]string{"one"}, gitlog.Params{}) // must also work for an empty log
 				l.Churn()
 			}
 		})
@@ -217,8 +217,8 @@ func damageObject(t *testing.T, r *repo, hash string) {
 	}
 }
 
-// TestDamageIsPassed reads what lies beyond a directory that cannot be read, and keeps nothing of
-// that: once it is mended, all is known.
+// TestDamageIsPassed: commits beyond an unreadable directory are read but not cached. Once the
+// damage is repaired, everything is known.
 func TestDamageIsPassed(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
@@ -266,7 +266,7 @@ func TestDamageIsPassed(t *testing.T) {
 	}
 }
 
-// TestSubdirectory keeps to what lies in the directory, and names it from there.
+// TestSubdirectory: only files in the directory are listed, with paths relative to it.
 func TestSubdirectory(t *testing.T) {
 	r := newRepo(t)
 	r.commit("one", files{"sub/a.go": "1", "b.go": "1", "else/where/long.go": "1"})
@@ -281,7 +281,7 @@ func TestSubdirectory(t *testing.T) {
 	}
 }
 
-// TestShallowGrows reads anew what a shallow clone could not know.
+// TestShallowGrows: once a shallow clone gets more history, the log is read again.
 func TestShallowGrows(t *testing.T) {
 	t.Parallel()
 	dir := clone(t, "--depth=2")

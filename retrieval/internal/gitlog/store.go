@@ -3,24 +3,24 @@ package gitlog
 import "math"
 
 const (
-	// maxCommits is what a posting's bits hold.
+	// maxCommits is the largest number that fits into a posting's bits.
 	maxCommits = 1 << 24
-	// maxKeptChanges bounds the files kept of a commit; of larger ones only those that
-	// were renamed or removed are.
+	// maxKeptChanges limits the files kept of a commit; of larger commits only renamed and removed
+	// files are kept.
 	maxKeptChanges = 100
 	maxPath        = 4096
 )
 
-// store holds commits by their hash. It grows only; nothing in it depends on which head
-// it was read for, so that one store serves all heads of a repository.
+// store holds commits by their hash. It only grows, and nothing in it depends on the head for which
+// it was read, so that one store serves all heads of a repository.
 type store struct {
 	hashLen int
-	// shallow is what the repository said of where its history ends. Commits there were
-	// read without their parents, so that a store of other ends is of no use.
+	// shallow is where the history ended according to the repository. Commits there were read
+	// without their parents, so a store with different ends cannot be used.
 	shallow string
 	commits []entry
 	paths   []string
-	pathID  map[string]uint32 // made when something is added
+	pathID  map[string]uint32 // built when something is added
 	// parents are indices of commits, or ^i for the i-th missing one.
 	parents []int32
 	missing []missing
@@ -34,8 +34,8 @@ type entry struct {
 	id            string
 	time          int64
 	subject, body string
-	// files is how many it changed; changes are kept as bytes because most commits
-	// of a store are never asked for theirs.
+	// files is the number of files it changed. changes are kept as bytes because the changes of
+	// most commits in a store are never needed.
 	files              uint32
 	changes            string
 	parentAt, nParents uint32
@@ -46,13 +46,13 @@ func (e *entry) merge() bool { return e.nParents > 1 }
 // missing is a parent that was not read.
 type missing struct {
 	id string
-	// bound is the newest it can be, for a walk from new to old to know that it does
-	// not need it yet.
+	// bound is the newest time it can have. It lets a walk from new to old know that it does not
+	// need the commit yet.
 	bound int64
 	at    int32 // index of the commit once it was read, else -1
 }
 
-// never is the bound of what cannot be read.
+// never is the bound of a commit that cannot be read.
 const never = math.MinInt64
 
 func newStore(hashLen int, shallow string) *store {
@@ -64,7 +64,7 @@ func (s *store) parentsOf(i int32) []int32 {
 	return s.parents[e.parentAt : e.parentAt+e.nParents]
 }
 
-// find looks for a commit. It is rare enough for no table to pay.
+// find looks up a commit. It is called too rarely for a table to be worthwhile.
 func (s *store) find(id string) (int32, bool) {
 	for i := range s.commits {
 		if s.commits[i].id == id {
@@ -74,7 +74,7 @@ func (s *store) find(id string) (int32, bool) {
 	return 0, false
 }
 
-// tips returns commits that are no commit's parent, newest last read first.
+// tips returns up to n commits that are no commit's parent, the most recently read first.
 func (s *store) tips(n int) []string {
 	inner := make([]bool, len(s.commits))
 	for _, p := range s.parents {
@@ -97,8 +97,8 @@ func (s *store) tips(n int) []string {
 // lack returns the reference to a parent that is not in the store.
 func (s *store) lack(id string, bound int64) int32 {
 	if i, ok := s.lacking[id]; ok {
-		// It was asked for once already, and was not among what came: the lower bound
-		// holds, which is from the later reading.
+		// An earlier reading already asked for it without success: the lower bound holds, which is
+		// from the later reading.
 		s.missing[i].bound = min(s.missing[i].bound, bound)
 		return ^i
 	}
@@ -108,7 +108,7 @@ func (s *store) lack(id string, bound int64) int32 {
 	return ^i
 }
 
-// arrived makes references to a formerly missing commit point at it.
+// arrived redirects references to a formerly missing commit to the commit.
 func (s *store) arrived(id string, at int32) {
 	if i, ok := s.lacking[id]; ok {
 		s.missing[i].at = at
@@ -118,8 +118,8 @@ func (s *store) arrived(id string, at int32) {
 
 func (s *store) path(p string) uint32 { return numberOf(&s.paths, &s.pathID, p) }
 
-// numberOf is the number of a text in a list, at whose end it is put when it is new. ids, which
-// knows where each stands, is made when it is nil.
+// numberOf returns the index of a text in a list, appending it if it is new. ids maps texts to
+// their indexes; it is built if it is nil.
 func numberOf(list *[]string, ids *map[string]uint32, text string) uint32 {
 	if *ids == nil {
 		*ids = make(map[string]uint32, len(*list))

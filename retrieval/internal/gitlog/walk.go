@@ -1,8 +1,8 @@
 package gitlog
 
-// walk goes from a head to older commits in the order of git log, newest first, and
-// returns at most n. lacking are parents not in the store that come before the end; the
-// walk goes on without them, so that only the first certain commits are the right ones.
+// walk goes from a head to older commits in the order of git log, newest first, and returns at most
+// n. lacking lists parents that are not in the store and come before the end. The walk continues
+// without them, so that only the first certain commits are guaranteed to be correct.
 func (s *store) walk(head int32, n int, firstParent bool) (live, lacking []int32, certain int) {
 	w := walker{s: s, seen: make([]bool, len(s.commits)), seenMissing: make([]bool, len(s.missing))}
 	w.push(head, 0)
@@ -52,7 +52,7 @@ func (a queued) before(b queued) bool {
 	return a.order < b.order
 }
 
-// push adds a parent of a commit of the given time.
+// push adds a parent of a commit with the given time.
 func (w *walker) push(ref int32, childTime int64) {
 	if ref < 0 {
 		if m := w.s.missing[^ref]; m.at >= 0 {

@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// wordsKey names what Words does; a change of it makes words in caches anew.
+// wordsKey identifies the behaviour of Words; after a change, cached words are made again.
 const wordsKey = "history.Words/1"
 
-// Words returns the lower-cased words of a text: each run of letters, digits and
-// underscores, and where that is an identifier of several parts (camelCase, snake_case)
-// its parts too. Words of one byte and of more than 64 are left out.
+// Words returns the lower-cased words of a text: each run of letters, digits and underscores, and
+// also the parts of an identifier that has several (camelCase, snake_case). Words of one byte or
+// more than 64 bytes are left out.
 func Words(text string) []string {
 	var out []string
 	for start := 0; start < len(text); {
@@ -65,7 +65,7 @@ func appendWord(out []string, w string) []string {
 	return append(out, w)
 }
 
-// partBegins knows aB, ABc (the part begins at B) and a_b.
+// partBegins reports whether a part of an identifier begins at i: aB, ABc (at B) and a_b.
 func partBegins(s string, i int) bool {
 	switch {
 	case s[i-1] == '_':

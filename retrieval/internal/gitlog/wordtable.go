@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// wordTable holds the words of each commit of a store, in its order.
+// wordTable holds the words of each commit of a store, in the store's order.
 type wordTable struct {
 	key   string
 	terms []string
-	ids   map[string]uint32 // made when something is added
-	// of is, for each commit, its terms in ascending order: the difference to the
-	// one before as a varint, and a byte that says how often it stands where.
+	ids   map[string]uint32 // built when something is added
+	// of holds for each commit its terms in ascending order: the difference to the previous term as
+	// a varint, and a byte with its frequencies in subject and body.
 	of []string
 
 	counts []termCount
 	buf    []byte
 }
 
-// How often a term stands in a subject and in a body, in one byte.
+// Layout of the byte that holds a term's frequencies in subject and body.
 const (
 	maxSubjectTF = 7
 	bodyBits     = 5
@@ -32,7 +32,7 @@ type termCount struct {
 
 func (w *wordTable) id(term string) uint32 { return numberOf(&w.terms, &w.ids, term) }
 
-// add takes the words of the next commit.
+// add adds the words of the next commit.
 func (w *wordTable) add(subject, body string, tokenize func(string) []string) {
 	w.counts = w.counts[:0]
 	for _, t := range tokenize(subject) {
@@ -59,7 +59,7 @@ func (w *wordTable) add(subject, body string, tokenize func(string) []string) {
 	w.of = append(w.of, string(b))
 }
 
-// each decodes the terms of a commit; bytes that make no sense end it.
+// each decodes the terms of a commit. It stops at invalid bytes.
 func (w *wordTable) each(commit int32, yield func(term uint32, tf byte)) {
 	b, term := w.of[commit], uint64(0)
 	for len(b) > 0 {

@@ -5,18 +5,19 @@ import (
 	"regexp/syntax"
 )
 
-// automaton is what all scanners of a pattern share: the program and the classes of characters.
+// automaton holds the parts that all scanners of a pattern share: the program and the character
+// classes.
 type automaton struct {
 	prog     *syntax.Prog
 	classes  *classes
-	stride   int        // of a row of the table: the classes and slow
+	stride   int        // length of a row of the table: the classes and slow
 	byte     [256]uint8 // column of a byte: its class, or slow
 	newline  uint8
-	anchored bool // a match starts at the start of a line
-	context  bool // \b or \B is in it
+	anchored bool // matches only at the start of a line
+	context  bool // contains \b or \B
 }
 
-// maxInsts bounds the program: a state takes time in proportion to make.
+// maxInsts limits the size of the program: the time to make a state is proportional to it.
 const maxInsts = 4000
 
 func newAutomaton(prog *syntax.Prog) *automaton {
@@ -45,13 +46,13 @@ func newAutomaton(prog *syntax.Prog) *automaton {
 	return a
 }
 
-// matchesAll reports that an empty match is at the start of every line.
+// matchesAll reports whether an empty match is at the start of every line.
 func (a *automaton) matchesAll() bool {
 	b := a.builder()
 	return b.closure([]uint32{uint32(a.prog.Start)}, syntax.EmptyBeginLine|syntax.EmptyBeginText)
 }
 
-// before is what stood before the next character.
+// before is the kind of the character before the next one.
 type before uint8
 
 const (
@@ -60,25 +61,25 @@ const (
 	otherBefore
 )
 
-// sample is a character like the one before.
+// sample returns a character of this kind.
 func (b before) sample() rune { return [...]rune{-1, 'a', ' '}[b] }
 
-// builder makes states. A state is the places of the program that are reached, before assertions
-// are looked at, as these depend on the character that comes, and the kind of the one before.
+// builder makes states. A state consists of the program positions reached, before assertions are
+// evaluated (they depend on the next character), and the kind of the previous character.
 type builder struct {
 	*automaton
-	mark  []uint32 // by place: the round in which it was visited
+	mark  []uint32 // by position: the round in which it was visited
 	round uint32
 	stack []uint32
-	steps []uint32 // places reached that take a character
+	steps []uint32 // positions reached that consume a character
 }
 
 func (a *automaton) builder() *builder {
 	return &builder{automaton: a, mark: make([]uint32, len(a.prog.Inst))}
 }
 
-// closure collects in steps the places that take a character, reached from places where flags hold.
-// It reports whether a match is among them.
+// closure collects in steps the positions that consume a character and are reachable from the given
+// positions if flags hold. It reports whether a match is among them.
 func (b *builder) closure(from []uint32, flags syntax.EmptyOp) bool {
 	b.round++
 	b.steps = b.steps[:0]
@@ -112,8 +113,8 @@ func (b *builder) closure(from []uint32, flags syntax.EmptyOp) bool {
 	return false
 }
 
-// step is the state behind a character; with r = -1 the end of the line is meant, and only whether
-// it matches is of interest.
+// step returns the state after a character. With r = -1, which stands for the end of the line, only
+// match is meaningful.
 func (b *builder) step(places []uint32, prev before, r rune) (next []uint32, after before, match bool) {
 	if b.closure(places, syntax.EmptyOpContext(prev.sample(), r)) {
 		return nil, 0, true
@@ -139,7 +140,7 @@ func (b *builder) step(places []uint32, prev before, r rune) (next []uint32, aft
 	return next, after, b.closure(next, 0)
 }
 
-// key names a state.
+// key encodes a state as a map key.
 func key(dst []byte, places []uint32, prev before) []byte {
 	dst = append(dst, byte(prev))
 	for _, pc := range places {

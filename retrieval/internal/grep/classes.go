@@ -7,21 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// classes part the characters into kinds that the automaton need not tell apart.
+// classes partition the characters into kinds that the automaton need not distinguish.
 type classes struct {
-	starts []rune  // ascending; each starts a range of characters of one class
+	starts []rune  // ascending; each starts a range of characters of the same class
 	of     []uint8 // the class of each range
 	low    [lowRunes]uint8
 	sample []rune // a character of each class
 }
 
 const (
-	lowRunes   = 0x800 // characters whose class is looked up at once: those of one and two bytes
+	lowRunes   = 0x800 // characters whose class is found by table lookup: those of one and two bytes
 	maxClasses = 250
-	maxWork    = 1 << 18 // ranges times instructions that are tried
+	maxWork    = 1 << 18 // limit for ranges times instructions
 )
 
-// newClasses finds the classes of a program. It reports false where there are too many.
+// newClasses finds the classes of a program. It reports false if there are too many.
 func newClasses(prog *syntax.Prog) (*classes, bool) {
 	c := &classes{starts: cuts(prog)}
 	if len(c.starts)*len(prog.Inst) > maxWork {
@@ -54,8 +54,8 @@ func newClasses(prog *syntax.Prog) (*classes, bool) {
 	return c, true
 }
 
-// kind tells apart what the automaton must: newlines, carriage returns, and letters as \b knows
-// them.
+// kind returns the kind of a character that the automaton must distinguish in any case: newlines,
+// carriage returns, and word characters as \b defines them.
 func kind(r rune) byte {
 	switch {
 	case r == '\n':
@@ -68,7 +68,7 @@ func kind(r rune) byte {
 	return 0
 }
 
-// cuts are all characters where a new range may start.
+// cuts returns all characters at which a new range may start.
 func cuts(prog *syntax.Prog) []rune {
 	out := []rune{0, '\n', '\n' + 1, '\r', '\r' + 1, '0', '9' + 1, 'A', 'Z' + 1, '_', '_' + 1, 'a', 'z' + 1}
 	span := func(lo, hi rune) {
@@ -105,7 +105,7 @@ func runeInst(inst *syntax.Inst) bool {
 	return false
 }
 
-// find is the class of a character.
+// find returns the class of a character.
 func (c *classes) find(r rune) uint8 {
 	if uint32(r) < lowRunes {
 		return c.low[r]

@@ -5,23 +5,23 @@ import (
 	"regexp/syntax"
 )
 
-// lead is what the first bytes of a match can be: one of a few alternatives, each a set of bytes
-// for each of up to three places. It finds the places in a text worth looking at without a chain of
+// lead describes the possible first bytes of a match: a few alternatives, each a set of bytes for
+// each of up to three positions. It finds the candidate positions in a text without a chain of
 // dependent loads.
 type lead struct {
-	// masks has, for each byte, a bit for each alternative that allows it: the low eight bits are
-	// the first place's, the next eight the second's, and so on.
+	// masks holds, for each byte, a bit for each alternative that allows it: the low eight bits are
+	// for the first position, the next eight for the second, and so on.
 	masks [256]uint32
 	first int // the only byte that a match can start with, or -1
 }
 
 const (
 	leadBytes = 3
-	maxLeads  = 8 // alternatives
+	maxLeads  = 8 // maximum number of alternatives
 	maxOften  = 1. / 32
 )
 
-// newLead is nil where first bytes are not known, or are too common to be looked for.
+// newLead returns nil if the first bytes are not known, or are too common to search for.
 func newLead(re *syntax.Regexp) *lead {
 	starts, ok := startsOf(re)
 	if !ok {
@@ -62,7 +62,7 @@ func newLead(re *syntax.Regexp) *lead {
 	return l
 }
 
-// frequency is roughly the share of a byte in source code.
+// frequency returns the approximate share of a byte in source code.
 func frequency(b byte) float64 {
 	const letters = "etaoinsrlcdpufmghbywvxkzqj"
 	switch {
@@ -80,7 +80,7 @@ func frequency(b byte) float64 {
 	return .004
 }
 
-// find is the first place at or behind at where a match may start, or -1.
+// find returns the first position at or after at where a match may start, or -1.
 func (l *lead) find(text []byte, at int) int {
 	if l.first >= 0 {
 		return l.findFirst(text, at)
@@ -102,7 +102,7 @@ func (l *lead) find(text []byte, at int) int {
 	return -1
 }
 
-// findFirst lets the fast search for a byte run over what is between.
+// findFirst skips the text in between with the fast search for a byte.
 func (l *lead) findFirst(text []byte, at int) int {
 	for {
 		i := bytes.IndexByte(text[at:], byte(l.first))
@@ -116,7 +116,7 @@ func (l *lead) findFirst(text []byte, at int) int {
 	}
 }
 
-// may reports whether a match may start where t does.
+// may reports whether a match may start at the beginning of t.
 func (l *lead) may(t []byte) bool {
 	x := l.masks[t[0]]
 	if len(t) > 1 {

@@ -8,25 +8,24 @@ import (
 	"unicode/utf8"
 )
 
-// Options say how a pattern is read.
+// Options describe how a pattern is interpreted.
 type Options struct {
 	Literal  bool // the pattern is text, not an expression
-	FoldCase bool // case does not matter
+	FoldCase bool // ignore case
 }
 
-// Pattern is a compiled expression. It is safe for several goroutines.
+// Pattern is a compiled expression. It is safe for concurrent use.
 type Pattern struct {
 	tree  *syntax.Regexp
 	re    *regexp.Regexp
-	auto  *automaton // nil where the expression is too large for one
-	need  []byte     // stands in every line that matches; nil if nothing is known to
-	lead  *lead      // how matches start; nil if that is not known or need is better
-	whole bool       // need is all there is to match
+	auto  *automaton // nil if the expression is too large for one
+	need  []byte     // text that every matching line contains; nil if none is known
+	lead  *lead      // possible starts of matches; nil if not known or need is better
+	whole bool       // need is the whole pattern
 	every bool       // every line matches
 }
 
-// Compile reads a pattern in RE2's syntax, as package regexp reads it. The error is that of the
-// parser.
+// Compile parses a pattern in RE2's syntax, like package regexp. The error is that of the parser.
 func Compile(pattern string, o Options) (*Pattern, error) {
 	flags := syntax.Perl
 	if o.Literal {
@@ -42,7 +41,7 @@ func Compile(pattern string, o Options) (*Pattern, error) {
 	return CompileTree(tree)
 }
 
-// CompileTree makes a pattern of a parsed expression, which must not be changed afterwards.
+// CompileTree compiles a parsed expression, which must not be changed afterwards.
 func CompileTree(tree *syntax.Regexp) (*Pattern, error) {
 	re, err := regexp.Compile(tree.String())
 	if err != nil {
@@ -55,7 +54,7 @@ func CompileTree(tree *syntax.Regexp) (*Pattern, error) {
 	p := &Pattern{tree: tree, re: re, auto: newAutomaton(prog)}
 	p.need, p.whole = required(tree)
 	if p.whole && bytes.ContainsAny(p.need, "\r\n") {
-		p.whole = false // it may stand across the end of a line
+		p.whole = false // it may cross the end of a line
 	}
 	if !p.whole && len(p.need) < 3 {
 		p.lead = newLead(tree)
@@ -67,18 +66,18 @@ func CompileTree(tree *syntax.Regexp) (*Pattern, error) {
 	return p, nil
 }
 
-// String is the expression.
+// String returns the expression.
 func (p *Pattern) String() string { return p.tree.String() }
 
-// Tree is the parsed expression. It must not be changed.
+// Tree returns the parsed expression. It must not be changed.
 func (p *Pattern) Tree() *syntax.Regexp { return p.tree }
 
-// Find is where the first match in a line is, as start and end, or nil. The line must be given
-// without its ending. It is slow beside a scan: it is meant for the lines that are shown.
+// Find returns the start and end of the first match in a line, or nil. The line must be passed
+// without its ending. It is slow compared with a scan, and meant for the lines that are shown.
 func (p *Pattern) Find(line []byte) []int { return p.re.FindIndex(line) }
 
-// required is the longest text that is known to stand in every match, and whether it is all of each
-// match.
+// required returns the longest text that is known to be in every match, and whether it is always
+// the whole match.
 func required(re *syntax.Regexp) (text []byte, whole bool) {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -101,8 +100,8 @@ func required(re *syntax.Regexp) (text []byte, whole bool) {
 	return nil, false
 }
 
-// literal is a literal's text, if it stands as it is in what it matches: U+FFFD also matches bytes
-// that are not UTF-8.
+// literal returns a literal's text, if matches contain it exactly: U+FFFD also matches bytes that
+// are not UTF-8.
 func literal(re *syntax.Regexp) ([]byte, bool) {
 	if re.Flags&syntax.FoldCase != 0 {
 		return nil, false
@@ -117,7 +116,7 @@ func literal(re *syntax.Regexp) ([]byte, bool) {
 	return text, true
 }
 
-// requiredOf joins what stands side by side.
+// requiredOf combines the required texts of the parts of a concatenation.
 func requiredOf(subs []*syntax.Regexp) (best []byte, whole bool) {
 	var run []byte
 	whole = true

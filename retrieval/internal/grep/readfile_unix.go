@@ -29,7 +29,7 @@ func readFile(path string, buf []byte) ([]byte, error) {
 	}
 }
 
-// again repeats what a signal interrupted.
+// again repeats a call that a signal interrupted.
 func again(f func() (int, error)) (int, error) {
 	for {
 		n, err := f()
@@ -39,7 +39,7 @@ func again(f func() (int, error)) (int, error) {
 	}
 }
 
-// grown makes room for the rest of a file, and a byte to see its end.
+// grown makes room for the rest of a file, and one more byte to detect its end.
 func grown(buf []byte, fd int) []byte {
 	size := 2 * cap(buf)
 	var st unix.Stat_t

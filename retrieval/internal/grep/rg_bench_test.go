@@ -23,8 +23,8 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/trigram"
 )
 
-// tree is the Go files of a directory, indexed: Go's own commands (1.3 million lines), or what
-// LUTHIER_TREE names.
+// tree holds the indexed Go files of a directory: Go's own commands (1.3 million lines), or the
+// directory that LUTHIER_TREE names.
 type tree struct {
 	root  string
 	paths []string
@@ -63,7 +63,7 @@ func openTree(b *testing.B) *tree {
 
 func (t *tree) read(doc uint32, buf []byte) ([]byte, error) { return ReadFile(t.paths[doc], buf) }
 
-// sink is a process that counts what comes through a pipe; its time is nobody's.
+// sink is a process that counts the bytes from a pipe; its time counts for neither side.
 type sink struct {
 	*os.File
 	cmd *exec.Cmd
@@ -96,7 +96,7 @@ func (s *sink) count(b *testing.B) int {
 	return n
 }
 
-// search prints what ripgrep prints, into w.
+// search prints the same output as ripgrep to w.
 func (t *tree) search(b *testing.B, pattern string, w io.Writer) {
 	q, err := trigram.Compile(pattern, syntax.Perl)
 	if err != nil {
@@ -125,7 +125,7 @@ func (t *tree) search(b *testing.B, pattern string, w io.Writer) {
 	w.Write(buf)
 }
 
-// ripgrep returns its processor time.
+// ripgrep runs ripgrep and returns its processor time.
 func (t *tree) ripgrep(b *testing.B, pattern string, w *os.File) time.Duration {
 	cmd := exec.Command("rg", "--no-config", "-n", "-uu", "-g", "*.go", "-e", pattern, t.root)
 	cmd.Stdout = w
@@ -135,7 +135,7 @@ func (t *tree) ripgrep(b *testing.B, pattern string, w *os.File) time.Duration {
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
-// ownTime is the processor time of this process.
+// ownTime returns the processor time of this process.
 func ownTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -149,9 +149,9 @@ func median(d []time.Duration) float64 {
 	return float64(d[len(d)/2].Microseconds()) / 1000
 }
 
-// BenchmarkRipgrep searches by index and automaton and by ripgrep in turns, both into a pipe, and
-// prints medians of the time by the clock and of processor time, which other work on the machine
-// disturbs less. The same bytes must come out of both.
+// BenchmarkRipgrep alternates between a search by index and automaton and one by ripgrep, both into
+// a pipe, and prints medians of elapsed time and of processor time, which other work on the machine
+// disturbs less. Both must output the same bytes.
 func BenchmarkRipgrep(b *testing.B) {
 	if _, err := exec.LookPath("rg"); err != nil {
 		b.Skip("there is no rg here")

@@ -12,7 +12,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// slowly finds the lines that match, one by one, by package regexp.
+// slowly finds the matching lines one by one with package regexp.
 func slowly(re *regexp.Regexp, text []byte) (out []Line) {
 	number, at := 0, 0
 	for part := range bytes.Lines(text) {
@@ -145,8 +145,8 @@ func TestRequired(t *testing.T) {
 	}
 }
 
-// An expression whose states are too many is handed to package regexp, in the middle of a text, and
-// nothing is lost.
+// TestTooManyStates: an expression with too many states is handed over to package regexp in the
+// middle of a text, and no line is lost.
 func TestTooManyStates(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	var text []byte

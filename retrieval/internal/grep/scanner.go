@@ -2,20 +2,20 @@ package grep
 
 import "bytes"
 
-// Line is a line of a text that matches.
+// Line is a matching line of a text.
 type Line struct {
 	Number     int // from 1
 	Start, End int // of the line in the text, without its ending
 }
 
-// Scanner searches texts, one after the other. It is for one goroutine.
+// Scanner searches texts, one after the other. It is not safe for concurrent use.
 type Scanner struct {
 	p      *Pattern
-	table  *table // nil: lines are given to package regexp
+	table  *table // nil: lines are matched by package regexp
 	resets int
 }
 
-// Scanner makes one. It remembers what it learns of the pattern from text to text.
+// Scanner returns a scanner. The states it makes for one text are reused for the next.
 func (p *Pattern) Scanner() *Scanner {
 	s := &Scanner{p: p}
 	if p.auto != nil && !p.every && !p.whole {
@@ -24,7 +24,7 @@ func (p *Pattern) Scanner() *Scanner {
 	return s
 }
 
-// Append appends the matching lines of text, at most max of them; with a max below 0 all.
+// Append appends the matching lines of text, at most max of them; a negative max means all.
 func (s *Scanner) Append(dst []Line, text []byte, max int) []Line {
 	if max < 0 {
 		max = int(^uint(0) >> 1)
@@ -53,13 +53,13 @@ func (s *Scanner) Append(dst []Line, text []byte, max int) []Line {
 type walk struct {
 	text    []byte
 	lines   []Line
-	left    int // lines that may still be taken
-	counted int // the start of a line; newlines before it are counted
-	number  int // lines before counted
+	left    int // maximum number of further lines
+	counted int // start of a line; the newlines before it are counted
+	number  int // number of lines before counted
 }
 
-// take notes the line from start to the newline at end, or to the end of the text, and returns
-// where the next one starts.
+// take records the line from start to the newline at end, or to the end of the text, and returns
+// the start of the next line.
 func (w *walk) take(start, end int) int {
 	if start > w.counted {
 		w.number += bytes.Count(w.text[w.counted:start], newline)
@@ -77,7 +77,7 @@ func (w *walk) take(start, end int) int {
 
 var newline = []byte{'\n'}
 
-// lineEnd is where the line around i ends.
+// lineEnd returns the end of the line around i.
 func (w *walk) lineEnd(i int) int {
 	if n := bytes.IndexByte(w.text[i:], '\n'); n >= 0 {
 		return i + n
@@ -91,8 +91,8 @@ func (w *walk) all() {
 	}
 }
 
-// byHint looks at the lines of those places only that next finds at or behind at; below 0 there are
-// no more. With starts no match starts before such a place.
+// byHint checks only the lines of the positions that next finds at or after at; a negative result
+// means that there are no more. If starts is set, no match starts before such a position.
 func (s *Scanner) byHint(w *walk, starts bool, next func(at int) int) {
 	for at := 0; w.left > 0 && at < len(w.text); {
 		i := next(at)
@@ -112,7 +112,7 @@ func (s *Scanner) byHint(w *walk, starts bool, next func(at int) int) {
 	}
 }
 
-// matches decides on one line without its newline, no match of which starts before from.
+// matches reports whether a line without its newline matches; no match starts before from.
 func (s *Scanner) matches(line []byte, from int) bool {
 	if s.table == nil {
 		return s.p.re.Match(bytes.TrimSuffix(line, []byte{'\r'}))
@@ -150,10 +150,10 @@ func (s *Scanner) byState(w *walk) {
 	}
 }
 
-// next runs the automaton from at, the start of a line if state is 0. It returns a place in the
-// first line that matches, the newline behind it included. When states do not suffice it gives up
-// on them: s.table is nil then and the place is the start of the line where package regexp is to go
-// on, unless there is but one.
+// next runs the automaton from at, which is the start of a line if state is 0. It returns a
+// position in the first matching line, which includes the newline after it. If the states do not
+// suffice, next stops using them: then s.table is nil, and the position is the start of the line
+// where package regexp must continue, unless the text is a single line.
 func (s *Scanner) next(text []byte, at int, state int32) (int, bool) {
 	t := s.table
 	col := &t.auto.byte
@@ -161,7 +161,8 @@ func (s *Scanner) next(text []byte, at int, state int32) (int, bool) {
 	for i := at; i < len(text); {
 		to := row[int(state)+int(col[text[i]])]
 		if to == state {
-			// Nothing waits for a load here but the branch, which is foreseen.
+			// No load in this loop waits for another one; only the branch depends on them, and it
+			// is well predicted.
 			for i++; i < len(text) && row[int(state)+int(col[text[i]])] == state; i++ {
 			}
 			continue
@@ -203,8 +204,8 @@ func (s *Scanner) next(text []byte, at int, state int32) (int, bool) {
 
 const maxResets = 30
 
-// restart forgets all states and goes on at a line's start, and gives up on them where that happens
-// too often.
+// restart drops all states and continues at a line's start. If that happens too often, it stops
+// using states.
 func (s *Scanner) restart(text []byte, at int) (int, bool) {
 	if s.resets++; s.resets > maxResets {
 		s.table = nil

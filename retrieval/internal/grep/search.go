@@ -8,33 +8,33 @@ import (
 	"sync/atomic"
 )
 
-// Match is a line that matches.
+// Match is a matching line.
 type Match struct {
 	Doc    uint32
 	Number int    // of the line, from 1
-	Text   []byte // the line without its ending; it stays as it is until the loop goes on
+	Text   []byte // the line without its ending; valid until the loop continues
 }
 
-// SearchOptions bound a search.
+// SearchOptions limit a search.
 type SearchOptions struct {
-	Limit   int // matching lines in all; 0 is no limit
-	Workers int // goroutines that read and scan; 0 is GOMAXPROCS
+	Limit   int // maximum number of matching lines; 0 means no limit
+	Workers int // goroutines that read and scan; 0 means GOMAXPROCS
 }
 
 const (
 	maxBatch = 8 // documents that a worker takes at once
-	ahead    = 4 // batches for each worker that may wait to be taken
+	ahead    = 4 // finished batches per worker that may wait for the caller
 )
 
-// ReadFunc returns the text of a document. It may put it into the room of buf, whose length is 0,
-// or return bytes of its own, which must stay as they are until the same goroutine calls again.
-// Several call at once.
+// ReadFunc returns the text of a document. It may use the capacity of buf, whose length is 0, or
+// return its own bytes, which must not change until the same goroutine calls again. It is called
+// from several goroutines at once.
 type ReadFunc func(doc uint32, buf []byte) ([]byte, error)
 
 // Search finds the matching lines of documents, in the order of docs, reading and scanning several
-// at once. A document that cannot be read is an error with its number in Doc; the search goes on
-// behind it if the caller does. Where ctx ends, its cause is the last thing that comes. When the
-// loop is left, no goroutine is.
+// documents at once. A document that cannot be read yields an error with its number in Doc; the
+// search continues after it if the caller does. If ctx ends, its cause is yielded last. When the
+// loop is left, all goroutines have ended.
 func Search(ctx context.Context, docs []uint32, read ReadFunc, p *Pattern, o SearchOptions) iter.Seq2[Match, error] {
 	return func(yield func(Match, error) bool) {
 		workers := o.Workers
@@ -64,35 +64,35 @@ func Search(ctx context.Context, docs []uint32, read ReadFunc, p *Pattern, o Sea
 	}
 }
 
-// job is one search. Workers take batches in order and may be ahead of the caller by as many as
-// there are slots.
+// job is one search. Workers take batches in order, and may be ahead of the caller by as many
+// batches as there are slots.
 type job struct {
 	docs    []uint32
 	read    ReadFunc
 	p       *Pattern
-	limit   int // of lines; below 0 there is none
-	per     int // documents a batch
+	limit   int // maximum number of lines; negative means no limit
+	per     int // documents per batch
 	batches int
 	next    atomic.Int64
-	slots   []chan *batch // batch i comes through slot i modulo their number
+	slots   []chan *batch // batch i goes through slot i modulo the number of slots
 	tokens  chan struct{}
 	spare   sync.Pool
 }
 
-// batch is what was found in some documents that follow one another.
+// batch holds the results of consecutive documents.
 type batch struct {
 	docs  []found
-	lines []Line // places in text
-	text  []byte // the lines that match
+	lines []Line // positions in text
+	text  []byte // the matching lines
 }
 
 type found struct {
 	doc   uint32
-	lines int // how many of the batch's lines, in order, are this document's
+	lines int // number of the batch's lines, in order, that belong to this document
 	err   error
 }
 
-// worker reads each document into the same memory, most of which stays in the processor's cache.
+// worker reads all documents into the same memory, most of which stays in the processor's cache.
 type worker struct {
 	*job
 	scanner *Scanner
@@ -148,7 +148,7 @@ func (w *worker) batch(ctx context.Context, b *batch, docs []uint32) {
 	}
 }
 
-// add copies lines, as the text's memory is for the next one.
+// add copies lines, because the text's memory is reused for the next document.
 func (b *batch) add(doc uint32, text []byte, lines []Line) {
 	b.docs = append(b.docs, found{doc: doc, lines: len(lines)})
 	for _, l := range lines {
@@ -158,7 +158,7 @@ func (b *batch) add(doc uint32, text []byte, lines []Line) {
 	}
 }
 
-// deliver gives the batches to the caller as they come, in order.
+// deliver yields the batches to the caller in order.
 func (j *job) deliver(ctx context.Context, yield func(Match, error) bool) {
 	left := j.limit
 	for i := range j.batches {
@@ -186,7 +186,7 @@ func (j *job) deliver(ctx context.Context, yield func(Match, error) bool) {
 			}
 			lines = lines[f.lines:]
 		}
-		clear(b.docs) // of errors
+		clear(b.docs) // drop references to errors
 		j.spare.Put(b)
 		j.tokens <- struct{}{}
 	}

@@ -36,7 +36,8 @@ func files(t testing.TB, texts []string) ([]uint32, ReadFunc) {
 	return docs, func(doc uint32, buf []byte) ([]byte, error) { return ReadFile(name(doc), buf) }
 }
 
-// collect is what a search finds, as doc:number:text; errors are told by their number only.
+// collect returns the results of a search as doc:number:text; of errors, only the number is
+// included.
 func collect(ctx context.Context, docs []uint32, read ReadFunc, p *Pattern, o SearchOptions) (out []string) {
 	for m, err := range Search(ctx, docs, read, p, o) {
 		if err != nil {
@@ -61,7 +62,7 @@ func TestSearch(t *testing.T) {
 			}
 			b.WriteString(line + "\r\n")
 		}
-		if i == 77 { // larger than what a worker has room for at first
+		if i == 77 { // larger than a worker's initial buffer
 			b.WriteString(strings.Repeat("-", 2*firstRoom) + "\n")
 		}
 		texts = append(texts, b.String())
@@ -105,7 +106,8 @@ func TestSearchUnreadable(t *testing.T) {
 	}
 }
 
-// A search whose context ends says so and stops reading; one that is left leaves nothing behind.
+// TestSearchEnds: a search whose context ends reports that and stops reading, and one that is left
+// early leaves no goroutine behind.
 func TestSearchEnds(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	docs, readFirst := files(t, []string{"a\n"})
@@ -113,7 +115,7 @@ func TestSearchEnds(t *testing.T) {
 	for i := range docs {
 		docs[i] = uint32(i)
 	}
-	read := func(_ uint32, buf []byte) ([]byte, error) { return readFirst(0, buf) } // all are alike
+	read := func(_ uint32, buf []byte) ([]byte, error) { return readFirst(0, buf) } // all documents are the same
 	p, err := Compile("a", Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +156,7 @@ func TestSearchEnds(t *testing.T) {
 		t.Errorf("%d documents are still being read", got)
 	}
 
-	// A context that ends while a document is read.
+	// A context that ends while a document is being read.
 	ctx, cancel = context.WithCancelCause(t.Context())
 	blocked := func(doc uint32, buf []byte) ([]byte, error) {
 		cancel(cause)
@@ -172,7 +174,7 @@ func TestSearchEnds(t *testing.T) {
 	}
 }
 
-// What the index names holds every line that matches.
+// TestCandidatesSuffice: the documents that the index selects contain every matching line.
 func TestCandidatesSuffice(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(11, 12))
 	b := trigram.NewBuilder()

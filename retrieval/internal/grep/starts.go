@@ -9,7 +9,7 @@ import (
 // starting is one alternative.
 type starting struct {
 	sets []byteSet
-	open bool // nothing is known of the bytes behind; else they are those of what follows
+	open bool // the following bytes are unknown; else they are those of what follows
 }
 
 type byteSet [4]uint64
@@ -17,7 +17,8 @@ type byteSet [4]uint64
 func (s *byteSet) add(b byte)     { s[b>>6] |= 1 << (b & 63) }
 func (s byteSet) has(b byte) bool { return s[b>>6]>>(b&63)&1 != 0 }
 
-// startsOf gives up where there are too many alternatives.
+// startsOf returns the possible starts of an expression. It reports false if there are too many
+// alternatives.
 func startsOf(re *syntax.Regexp) ([]starting, bool) {
 	nothing := []starting{{}}
 	switch re.Op {
@@ -95,7 +96,7 @@ func startsOfRepeat(re *syntax.Regexp) ([]starting, bool) {
 	return out, ok
 }
 
-// opened says of each alternative that nothing is known behind it.
+// opened marks each alternative as unknown from there on.
 func opened(starts []starting) []starting {
 	out := make([]starting, len(starts))
 	for i, s := range starts {
@@ -104,7 +105,7 @@ func opened(starts []starting) []starting {
 	return out
 }
 
-// behind puts next behind each of first whose end is known.
+// behind appends next to each element of first whose end is known.
 func behind(first, next []starting) ([]starting, bool) {
 	var out []starting
 	for _, f := range first {
@@ -120,8 +121,8 @@ func behind(first, next []starting) ([]starting, bool) {
 	return out, len(out) <= maxLeads
 }
 
-// oneOf is one character of pairs of first and last. Of several bytes only the first is told; a
-// byte that is not UTF-8 is U+FFFD.
+// oneOf returns a start for one character from the ranges in pairs. For characters of several bytes
+// it describes only the first byte. A byte that is not UTF-8 counts as U+FFFD.
 func oneOf(pairs []rune) starting {
 	var set byteSet
 	s := starting{}

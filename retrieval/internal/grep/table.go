@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// table holds the states made so far. A state is the start of its row; rows hold states, or one of
-// the marks below.
+// table holds the states made so far. A state is the offset of its row; rows contain states, or one
+// of the marks below.
 type table struct {
 	auto   *automaton
 	build  *builder
@@ -15,7 +15,7 @@ type table struct {
 	states []state
 	byKey  map[string]int32
 	keyBuf []byte
-	starts [otherBefore + 1]int32 // states at a start of a match, by what is before; 0 if not made yet
+	starts [otherBefore + 1]int32 // states at the start of a match, by what precedes it; 0 if not made yet
 }
 
 type state struct {
@@ -26,12 +26,12 @@ type state struct {
 const (
 	toUnknown = -1 - iota // not made yet
 	toMatch
-	toDead // nothing of this line can match
-	toSlow // not one byte of ASCII: see slow
+	toDead // nothing on this line can match
+	toSlow // not a single ASCII byte: see slow
 	toFull
 )
 
-// maxEntries bounds a table to 2 MB.
+// maxEntries limits a table to 2 MB.
 const maxEntries = 1 << 19
 
 func newTable(a *automaton) *table {
@@ -40,7 +40,7 @@ func newTable(a *automaton) *table {
 	return t
 }
 
-// state is the row of a state, a new one if it has none yet, or toFull.
+// state returns the row of a state, a new one if it has none yet, or toFull.
 func (t *table) state(places []uint32, prev before) int32 {
 	slices.Sort(places)
 	t.keyBuf = key(t.keyBuf[:0], places, prev)
@@ -60,8 +60,7 @@ func (t *table) state(places []uint32, prev before) int32 {
 	return row
 }
 
-// startBehind is the state in which nothing has been seen but a byte, in the same line. It may be
-// toFull.
+// startBehind returns the state after only the byte b has been seen on the same line, or toFull.
 func (t *table) startBehind(b byte) int32 {
 	prev := otherBefore
 	if t.auto.context && syntax.IsWordChar(rune(b)) {
@@ -77,7 +76,7 @@ func (t *table) startBehind(b byte) int32 {
 	return t.starts[prev]
 }
 
-// fill finds out where a class leads.
+// fill computes the transition from a state for a class.
 func (t *table) fill(from int32, class uint8) int32 {
 	st := t.states[int(from)/t.auto.stride]
 	r := t.auto.classes.sample[class]
@@ -97,7 +96,7 @@ func (t *table) fill(from int32, class uint8) int32 {
 	return to
 }
 
-// slow takes a character of several bytes, or a carriage return, which is a character only where no
+// slow handles a character of several bytes, or a carriage return, which is a character only if no
 // newline follows.
 func (t *table) slow(from int32, text []byte) (to int32, n int) {
 	if text[0] == '\r' && len(text) == 1 {

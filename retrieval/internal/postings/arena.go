@@ -1,16 +1,16 @@
 package postings
 
-// pageBits is the base-2 logarithm of how many bytes or elements a page of an arena has.
+// pageBits is the base-2 logarithm of the number of bytes or elements in a page of an arena.
 const pageBits = 15
 
-// arena holds bytes in pages, so that growing copies nothing and leaves no garbage. A place in it
-// is 32 bits.
+// arena holds bytes in pages, so that growing copies nothing and leaves no garbage. A position in
+// it has 32 bits.
 type arena struct {
 	pages [][]byte
 	next  uint32
 }
 
-// alloc returns the place of n new bytes in one page, at most a page of them.
+// alloc returns the position of n new bytes in one page; n is at most the page size.
 func (a *arena) alloc(n int) uint32 {
 	if room := int(uint32(len(a.pages))<<pageBits - a.next); room < n {
 		if len(a.pages) == 1<<(32-pageBits) {
@@ -24,7 +24,7 @@ func (a *arena) alloc(n int) uint32 {
 	return at
 }
 
-// bytes returns the n bytes at a place.
+// bytes returns the n bytes at a position.
 func (a *arena) bytes(at uint32, n int) []byte {
 	page := a.pages[at>>pageBits]
 	off := at & (1<<pageBits - 1)
@@ -33,7 +33,7 @@ func (a *arena) bytes(at uint32, n int) []byte {
 
 // put copies bytes into the arena.
 func (a *arena) put(b []byte) uint32 {
-	at := a.alloc(max(len(b), 1)) // so that an empty one has a page
+	at := a.alloc(max(len(b), 1)) // so that an empty one has a page too
 	copy(a.bytes(at, len(b)), b)
 	return at
 }

@@ -15,8 +15,8 @@ func eachTree(b *testing.B, fn func(b *testing.B, c *corpus)) {
 	}
 }
 
-// BenchmarkBuild measures all from the first Add to Bytes, without the tokeniser. bytes/source is
-// the size of the index.
+// BenchmarkBuild measures everything from the first Add to Bytes, without the tokeniser.
+// bytes/source is the size of the index.
 func BenchmarkBuild(b *testing.B) {
 	eachTree(b, func(b *testing.B, c *corpus) {
 		b.ReportAllocs()
@@ -46,7 +46,8 @@ func BenchmarkBuild(b *testing.B) {
 	})
 }
 
-// heapWhileBuilding returns what a builder and its bytes take, in bytes, with garbage collected.
+// heapWhileBuilding returns the bytes of memory that a builder and its result use, after garbage
+// collection.
 func heapWhileBuilding(c *corpus) float64 {
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -111,8 +112,8 @@ func BenchmarkLookup(b *testing.B) {
 	})
 }
 
-// BenchmarkPostings decodes all lists, those of the commonest terms, and one of a term that stands
-// once in every tenth chunk or so.
+// BenchmarkPostings decodes all lists, those of the most common terms, and one of a term that
+// occurs once in about every tenth chunk.
 func BenchmarkPostings(b *testing.B) {
 	eachTree(b, func(b *testing.B, c *corpus) {
 		r := open(b, build(c))
@@ -156,7 +157,8 @@ func decode(b *testing.B, r *Reader, terms []Term) {
 	b.ReportMetric(float64((cpuTime()-start).Nanoseconds())/float64(n), "cpu-ns/posting")
 }
 
-// TestSize holds an index of real code to 0.15 times the source, and prints what its parts take.
+// TestSize checks that an index of real code is at most 0.15 times the size of the source, and
+// prints the sizes of its parts.
 func TestSize(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads the standard library")

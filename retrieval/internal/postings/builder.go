@@ -2,11 +2,11 @@ package postings
 
 import "hash/maphash"
 
-// Fields is how many fields a chunk can have.
+// Fields is the maximum number of fields of a chunk.
 const Fields = 8
 
-// MaxTerm is how many bytes of a term count. Longer ones are cut, when they are added and when they
-// are looked up.
+// MaxTerm is the maximum length of a term in bytes. Longer terms are cut when they are added and
+// when they are looked up.
 const MaxTerm = 255
 
 // Field is the caller's number of a part of a chunk, such as its comments. It is less than
@@ -24,30 +24,30 @@ type Builder struct {
 	titles titleWriter
 
 	current uint32          // number of the open chunk
-	length  *[Fields]uint32 // its lengths; nil when none is open
+	length  *[Fields]uint32 // its lengths; nil if no chunk is open
 
-	slots  []uint64 // open addressing: upper half of the hash, number of the term plus one
+	slots  []uint64 // open addressing: upper half of the hash, and the term's number plus one
 	used   uint32
 	terms  pages[termState]
 	names  arena // the terms' bytes
 	lists  arena // blocks of the terms' postings
-	listed int   // bytes used there
+	listed int   // bytes used in lists
 	shapes shapeSet
 }
 
-// chunkInfo is what is known of a chunk besides its terms.
+// chunkInfo holds the data of a chunk other than its terms.
 type chunkInfo struct {
 	start, end, file uint32
 	length           [Fields]uint32
 }
 
-// termState is what the builder knows of a term. The newest posting is not written yet: its counts
+// termState is the builder's state for a term. The newest posting is not written yet: its counts
 // may still grow, and the many terms with one posting need no block.
 type termState struct {
-	counts uint64 // of the newest posting, a byte a field
+	counts uint64 // of the newest posting, one byte per field
 	name   uint32 // in names
 	chunk  uint32 // of the newest posting
-	after  uint32 // last chunk written, plus one; 0 when nothing is written
+	after  uint32 // last chunk written, plus one; 0 if nothing is written
 	head   uint32 // first block in lists
 	tail   uint32 // where the next byte goes
 	room   uint16 // bytes left there
@@ -60,15 +60,15 @@ func NewBuilder() *Builder {
 	return &Builder{seed: maphash.MakeSeed(), slots: make([]uint64, 1<<10)}
 }
 
-// StartFile begins the next file. The chunks that follow are its own.
+// StartFile begins the next file. The chunks that follow belong to it.
 func (b *Builder) StartFile() {
 	b.files = append(b.files, uint32(len(b.chunks)))
 	b.length = nil
 }
 
 // StartChunk begins the next chunk of the current file: its first and last line and a title, such
-// as the name of the function it stands in, which is kept as it is. It panics before the first
-// StartFile.
+// as the name of the function that contains it, which is stored unchanged. It panics before the
+// first StartFile.
 func (b *Builder) StartChunk(startLine, endLine uint32, title []byte) {
 	if len(b.files) == 0 {
 		panic("postings: start chunk: no file is open: call StartFile first")
@@ -80,8 +80,8 @@ func (b *Builder) StartChunk(startLine, endLine uint32, title []byte) {
 }
 
 // Add counts one occurrence of a term in a field of the current chunk. Counts stop at 255. It keeps
-// no reference to term. It panics when no chunk was started since the last StartFile, or for a
-// field of [Fields] or more.
+// no reference to term. It panics if no chunk was started since the last StartFile, or if the field
+// is [Fields] or more.
 func (b *Builder) Add(term []byte, field Field) {
 	if b.length == nil {
 		panic("postings: add term: no chunk is open: call StartChunk first")
@@ -98,8 +98,8 @@ func (b *Builder) Add(term []byte, field Field) {
 	}
 }
 
-// Count adds n to the length of a field of the current chunk without a term, as for stop words.
-// It panics like [Builder.Add].
+// Count adds n to the length of a field of the current chunk without adding a term, as for stop
+// words. It panics like [Builder.Add].
 func (b *Builder) Count(field Field, n int) {
 	if b.length == nil {
 		panic("postings: count: no chunk is open: call StartChunk first")
@@ -107,7 +107,7 @@ func (b *Builder) Count(field Field, n int) {
 	b.length[field] += uint32(n)
 }
 
-// term returns the state of a term. That of a new one has the current chunk and no counts.
+// term returns the state of a term. A new term's state has the current chunk and no counts.
 func (b *Builder) term(name []byte) *termState {
 	if len(name) > MaxTerm {
 		name = name[:MaxTerm]
@@ -132,7 +132,7 @@ func (b *Builder) term(name []byte) *termState {
 // name returns a term's bytes.
 func (b *Builder) name(t *termState) []byte { return b.names.bytes(t.name, int(t.size)) }
 
-// newTerm enters a term at the empty slot i.
+// newTerm adds a term at the empty slot i.
 func (b *Builder) newTerm(i, hash uint64, name []byte) *termState {
 	id := b.used
 	b.used++
@@ -164,7 +164,7 @@ func (b *Builder) grow() {
 	}
 }
 
-// write puts the newest posting of a term, which is complete, behind those written.
+// write appends the newest posting of a term, which is complete, to those already written.
 func (b *Builder) write(t *termState) {
 	b.append(t, t.chunk-t.after, b.shapes.number(t.counts))
 	t.after = t.chunk + 1

@@ -2,9 +2,9 @@ package postings
 
 import "encoding/binary"
 
-// A list of postings is written in bytes of which the first of each posting says all in two of
-// three cases. What follows from it is the table codes, made from the constants below, which were
-// chosen by measuring source code:
+// A list of postings is encoded in bytes. In two of three cases a posting is a single byte;
+// otherwise its first byte says what follows. The table codes decodes the first byte. It is made
+// from the constants below, which were chosen by measuring source code:
 //
 //	plain   shape s of the first 16, and one of the gaps from 0 to plainGaps[s]-1
 //	short   shape s, and a gap from there on: 256 gaps per code of shortGaps[s], with one more byte
@@ -13,9 +13,9 @@ import "encoding/binary"
 //	rare    a small gap, and one more byte for a shape of 16 or more
 //	escape  varints of gap and shape
 //
-// A gap is how many chunks lie between a posting and the one before it, or the beginning. Shapes
-// are numbered by how often they are used in the whole index. A list of manyPostings or more begins
-// with a varint of the shape that is the commonest in it, which is number 0 in it, and those before
+// A gap is the number of chunks between a posting and the previous one, or the beginning. Shapes
+// are numbered by their frequency in the whole index. A list of manyPostings or more begins with a
+// varint of its most common shape. Inside the list that shape is number 0, and the shapes before it
 // move up by one: the words of a path are like each other, but not like words of the body.
 
 const (
@@ -32,9 +32,9 @@ var (
 	shortGaps = [commonShapes]uint32{19, 6, 5, 1, 2, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 )
 
-// code is what the first byte of a posting says.
+// code is the meaning of a posting's first byte.
 type code struct {
-	gap   uint16 // of which the bytes that follow are the rest; of a run its length
+	gap   uint16 // the following bytes are added to it; for a run, its length
 	shape uint8
 	kind  kind
 }
@@ -50,14 +50,14 @@ const (
 	kindEscape
 )
 
-// codeTable are codes in their order: plain and short ones of shape 0, those of shape 1 and so on;
+// codeTable lists the codes in order: plain and short ones of shape 0, those of shape 1 and so on;
 // wide ones; runs; rare ones; the escape.
 type codeTable struct {
 	codes  [256]code
 	plain  [commonShapes]uint32 // first code of each shape
-	wide   uint32               // that of shape 0
-	run    uint32               // of two postings
-	rare   uint32               // of gap 0
+	wide   uint32               // code of shape 0
+	run    uint32               // code of two postings
+	rare   uint32               // code of gap 0
 	escape uint32
 }
 
@@ -127,8 +127,8 @@ func appendPostings(dst []byte, list []rankedPosting) []byte {
 	return appendRun(dst, run)
 }
 
-// commonest returns the shape that most postings have, by a guess that is right if half of them
-// have it.
+// commonest returns the shape that most postings have. It is a guess that is right if half of the
+// postings have that shape.
 func commonest(list []rankedPosting) uint32 {
 	best, votes := uint32(0), 0
 	for _, p := range list {
@@ -178,7 +178,7 @@ func appendPosting(dst []byte, gap, shape uint32) []byte {
 	return binary.AppendUvarint(dst, uint64(shape))
 }
 
-// decodePosting decodes the posting that data begin with, which is no run. Its size is 0 where
+// decodePosting decodes the posting at the start of data, which is not a run. The size is 0 if
 // there is none.
 func decodePosting(data []byte) (gap, shape uint64, size int) {
 	if len(data) == 0 {
@@ -200,8 +200,8 @@ func decodePosting(data []byte) (gap, shape uint64, size int) {
 	return 0, 0, 0
 }
 
-// decodeRare decodes what follows a code for rare shapes or the escape. Its size is 0 where it is
-// not there.
+// decodeRare decodes the bytes after a code for rare shapes or the escape. The size is 0 if they
+// are missing.
 func decodeRare(c code, data []byte) (gap, shape uint64, size int) {
 	if c.kind == kindRare {
 		if len(data) == 0 {

@@ -2,14 +2,14 @@ package postings
 
 import "encoding/binary"
 
-// column is an array of numbers of one, two or four bytes each in the index; with none all are
-// zero.
+// column is an array of numbers of one, two or four bytes each in the index; with zero bytes each,
+// all numbers are zero.
 type column struct {
 	data  []byte
 	width int
 }
 
-// at returns number i, which must lie in the column.
+// at returns number i, which must exist.
 func (c column) at(i uint32) uint32 {
 	switch c.width {
 	case 1:
@@ -32,12 +32,12 @@ func openColumn(data []byte, n uint64) (column, bool) {
 	return column{}, false
 }
 
-// encodeColumn writes n numbers in as few bytes each as the largest needs, none if all are zero.
+// encodeColumn writes n numbers, each in as few bytes as the largest needs: none if all are zero.
 func encodeColumn(n int, at func(i int) uint32) []byte {
 	return encodeAtLeast(0, n, at)
 }
 
-// encodeAtLeast writes n numbers in as few bytes each as the largest of them and of another number
+// encodeAtLeast writes n numbers, each in as few bytes as the larger of their maximum and largest
 // needs.
 func encodeAtLeast(largest uint32, n int, at func(i int) uint32) []byte {
 	for i := range n {
@@ -65,7 +65,7 @@ func encodeAtLeast(largest uint32, n int, at func(i int) uint32) []byte {
 	return out
 }
 
-// zigzag makes small numbers of differences that are near zero on either side.
+// zigzag maps differences that are near zero on either side to small numbers.
 func zigzag(d uint32) uint32 { return d<<1 ^ uint32(int32(d)>>31) }
 
 func unzigzag(z uint32) uint32 { return z>>1 ^ -(z & 1) }

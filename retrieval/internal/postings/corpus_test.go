@@ -18,13 +18,13 @@ const (
 	path
 )
 
-// chunkLines is how long the benchmark's chunks are.
+// chunkLines is the length of the benchmark's chunks in lines.
 const chunkLines = 30
 
-// corpus is real source code, cut into the calls that a builder would get, so that replaying it
+// corpus is real source code, converted to the calls that a builder would get, so that replaying it
 // measures nothing else.
 type corpus struct {
-	text  []byte // terms, lower-cased, one behind the other
+	text  []byte // terms, lower-cased, concatenated
 	ops   []op
 	bytes int // of the source
 	lines int
@@ -33,7 +33,7 @@ type corpus struct {
 
 // op is a call of a builder.
 type op struct {
-	at    uint32 // of the term or title in text; first line of a chunk
+	at    uint32 // position of the term or title in text; first line of a chunk
 	size  uint8
 	kind  opKind
 	field Field
@@ -68,13 +68,13 @@ func (c *corpus) replay(b indexer) {
 	}
 }
 
-// trees returns directories of real code: Go's standard library and those named in LEXICAL_TREES.
+// trees returns directories of real code: Go's standard library and those listed in LEXICAL_TREES.
 func trees() []string {
 	list := []string{filepath.Join(runtime.GOROOT(), "src")}
 	return append(list, filepath.SplitList(os.Getenv("LEXICAL_TREES"))...)
 }
 
-// readCorpus tokenises the source files under a directory, up to about a number of lines.
+// readCorpus tokenises the source files below a directory, up to about the given number of lines.
 func readCorpus(tb testing.TB, dir string, lines int) *corpus {
 	tb.Helper()
 	c := &corpus{}
@@ -132,7 +132,7 @@ func (c *corpus) file(name string, src []byte) {
 	c.lines += line
 }
 
-// line takes the identifiers of a line and returns the name that it defines, if any.
+// line adds the identifiers of a line and returns the name that it defines, if any.
 func (c *corpus) line(text []byte) (name []byte) {
 	field := body
 	for i := 0; i < len(text); {
@@ -173,7 +173,7 @@ func word(b byte) bool {
 	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= 0x80
 }
 
-// identifier takes an identifier, and its parts where it has several.
+// identifier adds an identifier, and its parts if it has several.
 func (c *corpus) identifier(id []byte, f Field) {
 	at, size := c.put(id)
 	c.ops = append(c.ops, op{at: at, size: size, field: f})
@@ -195,7 +195,7 @@ func (c *corpus) identifier(id []byte, f Field) {
 func lower(b byte) bool { return b >= 'a' && b <= 'z' || b >= '0' && b <= '9' }
 func upper(b byte) bool { return b >= 'A' && b <= 'Z' }
 
-// stop are the commonest keywords and words of comments.
+// stop are the most common keywords and words of comments.
 var stop = func() map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(`func type def class return if else for range in import from package var const self

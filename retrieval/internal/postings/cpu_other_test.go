@@ -6,5 +6,5 @@ import "time"
 
 var began = time.Now()
 
-// cpuTime returns elapsed time, for want of better.
+// cpuTime returns elapsed time, because processor time is not available here.
 func cpuTime() time.Duration { return time.Since(began) }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime returns the processor time that this process has used, which other processes lengthen
-// less than elapsed time.
+// cpuTime returns the processor time that this process has used, which other processes affect less
+// than elapsed time.
 func cpuTime() time.Duration {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {

@@ -2,7 +2,7 @@ package postings
 
 import "encoding/binary"
 
-// A term of the dictionary is
+// The format of a term in the dictionary:
 //
 //	a byte: how many bytes it shares with the term before (upper four bits), how many more it has (lower four);
 //	15 of either is followed by a varint of what is above that
@@ -12,22 +12,22 @@ import "encoding/binary"
 //	if it has one posting, that, with twice the distance to the chunk of the last such term of the block (or to chunk
 //	0) for a gap, less one if it lies before; else a varint of the size of its list
 //
-// The first term of a block shares nothing. Lists lie in postings in the order of terms. Neighbours
-// in the dictionary that stand in one place are often neighbours in the text, so such distances are
-// short.
+// The first term of a block shares nothing. The postings section contains the lists in the order of
+// the terms. Neighbours in the dictionary that occur in only one place are often neighbours in the
+// text, so such distances are short.
 
-// dictBlock is how many terms share an entry of the sparse index.
+// dictBlock is the number of terms that share an entry of the sparse index.
 const dictBlock = 16
 
 const (
-	maxPair   = 21  // chunks up to which a pair is one byte
-	otherPair = 255 // the byte that says otherwise
+	maxPair   = 21  // maximum number of chunks of a pair in one byte
+	otherPair = 255 // the byte for all other pairs
 )
 
 // pairCode numbers the pairs (1,1), (2,1), (2,2), (3,1), ... of chunks and files.
 func pairCode(chunks, files uint32) byte { return byte(chunks*(chunks-1)/2 + files - 1) }
 
-// pairs are the pairs by code.
+// pairs lists the pairs by code.
 var pairs = func() (p [otherPair + 1][2]uint8) {
 	for chunks := uint32(1); chunks <= maxPair; chunks++ {
 		for files := uint32(1); files <= chunks; files++ {
@@ -40,14 +40,14 @@ var pairs = func() (p [otherPair + 1][2]uint8) {
 // dictWriter encodes a dictionary.
 type dictWriter struct {
 	data   []byte
-	blocks []uint32 // place in data and in postings, of each block
+	blocks []uint32 // position of each block in data and in postings
 	last   []byte
 	chunk  uint32 // of the last single posting of the block
 	n      int
 }
 
-// startTerm writes a term's name. Its list, and those of all that follow, begin in postings at the
-// given place or later.
+// startTerm writes a term's name. Its list, and those of all following terms, begin in postings at
+// the given position or later.
 func (d *dictWriter) startTerm(name []byte, postings int) {
 	shared := 0
 	if d.n%dictBlock == 0 {
@@ -71,7 +71,7 @@ func (d *dictWriter) startTerm(name []byte, postings int) {
 	d.last = append(d.last[:0], name...)
 }
 
-// endTerm writes in how many chunks and files the term stands, and the size of its list.
+// endTerm writes the numbers of chunks and files that contain the term, and the size of its list.
 func (d *dictWriter) endTerm(chunks, files, size int) {
 	if chunks <= maxPair {
 		d.data = append(d.data, pairCode(uint32(chunks), uint32(files)))

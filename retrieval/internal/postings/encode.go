@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Bytes encodes what was added so far as an index. The builder can be used further.
+// Bytes encodes the data added so far as an index. The builder can still be used afterwards.
 func (b *Builder) Bytes() []byte {
 	h := header{files: uint32(len(b.files)), chunks: uint32(len(b.chunks)), terms: b.used}
 	for i := range b.chunks {
@@ -29,16 +29,16 @@ func (b *Builder) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// estimate returns about how long the encoded index will be, rather too much.
+// estimate returns the approximate length of the encoded index, erring on the high side.
 func (b *Builder) estimate() int {
 	return headerSize + b.listed + b.dictEstimate() + 12*len(b.chunks) + 8*len(b.shapes.all) + len(b.titles.data)
 }
 
-// dictEstimate returns about how long the dictionary will be: a term saves about what its numbers
-// take.
+// dictEstimate returns the approximate length of the dictionary: the bytes that prefix sharing
+// saves per term are about those that the term's numbers take.
 func (b *Builder) dictEstimate() int { return int(b.names.next + b.used) }
 
-// sectionWriter puts sections one behind the other.
+// sectionWriter concatenates sections.
 type sectionWriter struct {
 	header *header
 	out    []byte
@@ -50,7 +50,7 @@ func (w *sectionWriter) put(section int, data []byte) {
 	w.end(section, start)
 }
 
-// end says that a section is what was written from start on.
+// end records that a section consists of the bytes written from start on.
 func (w *sectionWriter) end(section, start int) {
 	data := w.out[start:]
 	w.header.section[section] = entry{uint64(start), uint64(len(data)), checksum(data)}
@@ -59,7 +59,7 @@ func (w *sectionWriter) end(section, start int) {
 // writeChunks writes the tables of files and chunks.
 func (b *Builder) writeChunks(w *sectionWriter) {
 	n := len(b.chunks)
-	// Never none, so that Open can tell how many files there are really.
+	// At least one byte per number, so that Open can verify the number of files.
 	w.put(secFiles, encodeAtLeast(1, len(b.files)+1, func(i int) uint32 {
 		if i == len(b.files) {
 			return uint32(n)
@@ -78,7 +78,8 @@ func (b *Builder) writeChunks(w *sectionWriter) {
 	w.put(secTitles, b.titles.data)
 }
 
-// lineBefore returns the last line of the chunk before chunk i in its file, 0 if that is the first.
+// lineBefore returns the last line of the previous chunk in the file of chunk i, or 0 if i is the
+// first.
 func (b *Builder) lineBefore(i int) uint32 {
 	if i == 0 || b.chunks[i-1].file != b.chunks[i].file {
 		return 0
@@ -112,8 +113,8 @@ func (b *Builder) writeTerms(w *sectionWriter) {
 	w.put(secShapes, encodeShapes(shapes))
 }
 
-// rankShapes returns the shapes of all postings by frequency, those of the newest, not yet written
-// ones among them, and the ranks by number.
+// rankShapes returns the shapes of all postings by frequency, including the newest, unwritten
+// postings, and the rank of each shape number.
 func (b *Builder) rankShapes() (shapes []shape, rank []uint32) {
 	written := slices.Clone(b.shapes.all)
 	for i := range b.used {
@@ -157,7 +158,7 @@ func (b *Builder) sortedTerms() []*termState {
 	return terms
 }
 
-// rankedPosting is a posting with its shape by rank.
+// rankedPosting is a posting with its shape's rank.
 type rankedPosting struct {
 	chunk, shape uint32
 }
@@ -175,7 +176,7 @@ func (b *Builder) list(t *termState, chain []byte, rank []uint32, dst []rankedPo
 	return append(dst, rankedPosting{t.chunk, rank[b.shapes.look(t.counts)]})
 }
 
-// countFiles returns in how many files a term stands.
+// countFiles returns the number of files that contain a term.
 func (b *Builder) countFiles(list []rankedPosting) int {
 	n, last := 0, ^uint32(0)
 	for _, p := range list {

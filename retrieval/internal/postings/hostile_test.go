@@ -10,7 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// small builds an index that has a bit of everything, small enough to be fuzzed.
+// small builds an index that contains every feature and is small enough for fuzzing.
 func small(seed uint64, files int) []byte {
 	b := NewBuilder()
 	rng := rand.New(rand.NewPCG(seed, 7))
@@ -18,8 +18,7 @@ func small(seed uint64, files int) []byte {
 	return b.Bytes()
 }
 
-// reseal makes the checksums of a damaged index right again, so that what lies behind them is
-// reached.
+// reseal corrects the checksums of a damaged index, so that the code behind the checks is reached.
 func reseal(data []byte) {
 	if len(data) < headerSize {
 		return
@@ -37,7 +36,7 @@ func reseal(data []byte) {
 	le.PutUint32(data[headerSum:], checksum(data[:headerSum]))
 }
 
-// use calls all that a reader has, and checks that what it gives exists and ends.
+// use calls every method of a reader, and checks that the results are valid and finite.
 func use(t *testing.T, r *Reader, names [][]byte) {
 	var buf [5]Posting
 	postings := func(term Term) {
@@ -89,7 +88,7 @@ func use(t *testing.T, r *Reader, names [][]byte) {
 	}
 }
 
-// FuzzOpen reads indexes of which bytes were changed, as they are and with checksums made right.
+// FuzzOpen reads indexes with changed bytes, unchanged and with corrected checksums.
 func FuzzOpen(f *testing.F) {
 	base := small(1, 6)
 	f.Add([]byte{}, []byte("a"))
@@ -116,7 +115,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzFlip changes bytes of a good index: many more such inputs are nearly right.
+// FuzzFlip changes bytes of a valid index: more of its inputs are nearly valid.
 func FuzzFlip(f *testing.F) {
 	base := small(1, 6)
 	f.Add([]byte{0, 0, 0, 1})
@@ -134,7 +133,7 @@ func FuzzFlip(f *testing.F) {
 	})
 }
 
-// TestDamage changes random bytes of an index many times: it opens or not, and nothing else
+// TestDamage changes random bytes of an index many times: it opens or is refused, and nothing else
 // happens.
 func TestDamage(t *testing.T) {
 	tier.Normal(t)
@@ -161,7 +160,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestChecksums changes each byte of an index: Open finds it in a small table, and Verify anywhere.
+// TestChecksums changes each byte of an index: Open detects changes in the small tables, and Verify
+// detects all.
 func TestChecksums(t *testing.T) {
 	data := small(1, 4)
 	good := open(t, data).header
@@ -176,7 +176,7 @@ func TestChecksums(t *testing.T) {
 	}
 }
 
-// inLarge says whether a byte lies in a section that Open leaves to Verify.
+// inLarge reports whether a byte is in a section that only Verify checks.
 func inLarge(h header, at uint64) bool {
 	for i, s := range h.section {
 		if large(i) && at >= s.at && at < s.at+s.size {
@@ -186,7 +186,7 @@ func inLarge(h header, at uint64) bool {
 	return false
 }
 
-// TestTables opens indexes whose tables do not fit together, though all checksums are right.
+// TestTables opens indexes with inconsistent tables but correct checksums.
 func TestTables(t *testing.T) {
 	b := NewBuilder()
 	for range 3 {
@@ -228,7 +228,8 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestLongName reads a dictionary with a name that no builder makes, which ends it.
+// TestLongName reads a dictionary with a name longer than any that a builder writes: the dictionary
+// ends there.
 func TestLongName(t *testing.T) {
 	r := many(10, 3)
 	var d dictWriter
@@ -245,7 +246,7 @@ func TestLongName(t *testing.T) {
 	}
 }
 
-// TestTitleBlocks reads a title that says to be longer than its block, which would let a small
+// TestTitleBlocks reads a title that claims to be longer than its block, which would let a small
 // index hold huge titles.
 func TestTitleBlocks(t *testing.T) {
 	var w titleWriter
@@ -263,8 +264,7 @@ func TestTitleBlocks(t *testing.T) {
 	}
 }
 
-// TestManyChunks opens an index of a thousand million chunks of which there is nothing but the
-// number.
+// TestManyChunks opens an index that claims a thousand million chunks and contains none.
 func TestManyChunks(t *testing.T) {
 	h := header{files: 1, chunks: 1 << 30}
 	w := sectionWriter{header: &h, out: make([]byte, headerSize)}

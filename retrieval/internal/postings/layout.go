@@ -27,11 +27,11 @@ const (
 	version = 1
 
 	// The header: magic; version, files, chunks, terms (uint32); totals (uint64 each); sections;
-	// CRC-32C of all that.
+	// CRC-32C of all of it.
 	countsAt   = 8
 	totalsAt   = countsAt + 4*4
 	sectionsAt = totalsAt + 8*Fields
-	entrySize  = 8 + 8 + 4 // place, size, CRC-32C
+	entrySize  = 8 + 8 + 4 // position, size, CRC-32C
 	headerSum  = sectionsAt + entrySize*sections
 	headerSize = headerSum + 4
 )
@@ -40,12 +40,12 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
-// large says that a section is checked by Verify alone: Open must not read it all.
+// large reports whether a section is checked only by Verify, because Open must not read all of it.
 func large(section int) bool {
 	return section == secTitles || section == secDict || section == secPostings
 }
 
-// header is what stands before the sections.
+// header is the part of an index before the sections.
 type header struct {
 	files, chunks, terms uint32
 	totals               [Fields]uint64

@@ -15,7 +15,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// naive is an index in plain maps, with the same methods as a builder.
+// naive is an index made of plain maps, with the same methods as a builder.
 type naive struct {
 	Files  []naiveFile
 	Terms  map[string]map[uint32][Fields]uint8
@@ -62,7 +62,7 @@ func (n *naive) Add(term []byte, f Field) {
 	n.Terms[name][c] = tf
 }
 
-// indexer is what both the builder and the naive index take.
+// indexer is implemented by both the builder and the naive index.
 type indexer interface {
 	StartFile()
 	StartChunk(start, end uint32, title []byte)
@@ -70,8 +70,8 @@ type indexer interface {
 	Count(f Field, n int)
 }
 
-// fill gives an index random files. Which of them is decided by keep, whatever it says the rest is
-// the same.
+// fill adds random files to an index. keep selects the files to add; its decisions do not change
+// the contents of the others.
 func fill(rng *rand.Rand, files int, keep func(file int) bool, to indexer) {
 	fillWith(rng, randomTerms(rng, 2000), files, keep, to)
 }
@@ -108,7 +108,7 @@ func fillWith(rng *rand.Rand, vocabulary [][]byte, files int, keep func(file int
 	}
 }
 
-// randomTerms makes words that share beginnings, some of them long, empty or of strange bytes.
+// randomTerms makes words with common prefixes, some of them long, empty or with unusual bytes.
 func randomTerms(rng *rand.Rand, n int) [][]byte {
 	terms := [][]byte{{}, {0}, {0, 0}, {0xff}, bytes.Repeat([]byte("x"), 254), bytes.Repeat([]byte("x"), 255), bytes.Repeat([]byte("x"), 300)}
 	for range 1 + rng.IntN(n) {
@@ -125,7 +125,7 @@ func randomTerms(rng *rand.Rand, n int) [][]byte {
 	return terms
 }
 
-// read makes a naive index of all that a reader tells.
+// read makes a naive index of everything in a reader.
 func read(r *Reader) *naive {
 	n := newNaive()
 	for f := range uint32(r.Files()) {
@@ -171,9 +171,9 @@ func open(t testing.TB, data []byte) *Reader {
 	return r
 }
 
-// diff says how two indexes differ.
+// diff describes the difference between two indexes.
 func diff(want, got *naive) string {
-	if reflect.DeepEqual(want, got) { // much faster
+	if reflect.DeepEqual(want, got) { // much faster than diff
 		return ""
 	}
 	return cmp.Diff(want, got, cmp.AllowUnexported(naiveChunk{}), cmp.FilterPath(func(p cmp.Path) bool {
@@ -202,7 +202,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// checkLookup looks up each term and many that are not there.
+// checkLookup looks up every term, and many that do not exist.
 func checkLookup(t *testing.T, r *Reader, want *naive) {
 	t.Helper()
 	if r.NumTerms() != len(want.Terms) {
@@ -257,7 +257,7 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
-// TestParallel reads one index in many goroutines.
+// TestParallel reads one index from many goroutines.
 func TestParallel(t *testing.T) {
 	b, want := NewBuilder(), newNaive()
 	fill(rand.New(rand.NewPCG(4, 2)), 20, all, b)
@@ -274,7 +274,7 @@ func TestParallel(t *testing.T) {
 	wait.Wait()
 }
 
-// TestMisuse calls a builder in orders that it refuses.
+// TestMisuse checks that calls of a builder in a wrong order panic.
 func TestMisuse(t *testing.T) {
 	for want, fn := range map[string]func(b *Builder){
 		"call StartFile first":   func(b *Builder) { b.StartChunk(1, 2, nil) },
@@ -293,7 +293,7 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// TestSaturation counts a term more often than a byte holds.
+// TestSaturation counts a term more often than fits into a byte.
 func TestSaturation(t *testing.T) {
 	b := NewBuilder()
 	b.StartFile()
@@ -313,7 +313,7 @@ func TestSaturation(t *testing.T) {
 	}
 }
 
-// TestVersion opens what is no index, and one of another version.
+// TestVersion opens bytes that are not an index, and an index of another version.
 func TestVersion(t *testing.T) {
 	data := small(1, 2)
 	data[countsAt] = version + 1
@@ -331,7 +331,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestBytesBetween encodes before all is added, which must not show in what is encoded later.
+// TestBytesBetween: encoding before everything is added does not change a later encoding.
 func TestBytesBetween(t *testing.T) {
 	add := func(b *Builder, n int) {
 		for range n {
@@ -354,7 +354,7 @@ func TestBytesBetween(t *testing.T) {
 	}
 }
 
-// TestArena fills some pages with pieces that do not fit them.
+// TestArena fills pages with pieces that do not fit exactly.
 func TestArena(t *testing.T) {
 	var a arena
 	var places []uint32

@@ -3,10 +3,11 @@ package postings
 import "encoding/binary"
 
 // A term's postings are collected in a chain of blocks of growing size, whose last four bytes hold
-// the place of the next one. They are encoded as in the index but for runs, and with shapes
-// numbered by their first appearance: which are the most frequent is known only at the end.
+// the position of the next block. They are encoded as in the index, except that there are no runs,
+// and shapes are numbered by their first appearance: the most frequent ones are known only at the
+// end.
 
-// blockSizes are the sizes of the blocks of a chain, the last for all that follow.
+// blockSizes are the sizes of the blocks of a chain; the last applies to all further blocks.
 var blockSizes = [...]uint16{12, 20, 36, 68, 132, 260, 516}
 
 const linkSize = 4

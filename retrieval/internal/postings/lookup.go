@@ -10,11 +10,11 @@ func le32(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }
 
 // Term is an entry of the dictionary.
 type Term struct {
-	DocFreq  uint32 // chunks it stands in
-	FileFreq uint32 // files it stands in
+	DocFreq  uint32 // chunks that contain it
+	FileFreq uint32 // files that contain it
 
 	postings []byte
-	counts   uint64 // of its only posting, where it is single
+	counts   uint64 // of its only posting, if it has just one
 	chunk    uint32
 	single   bool
 }
@@ -26,11 +26,11 @@ func (r *Reader) Lookup(name []byte) (Term, bool) {
 	}
 	c := cursor{r: r}
 	c.block(c.blockOf(name))
-	same := 0 // bytes that the term before shares with name
+	same := 0 // number of bytes that the previous term shares with name
 	for c.at < c.r.header.terms {
 		shared, more, ok := c.readLengths()
 		if !ok || shared < same {
-			break // what differs now from the term before is behind name
+			break // later terms that differ here sort after name
 		}
 		rest := c.data[:more]
 		c.data = c.data[more:]
@@ -53,7 +53,7 @@ func (r *Reader) Lookup(name []byte) (Term, bool) {
 	return Term{}, false
 }
 
-// commonPrefix returns how many bytes a and b begin with alike.
+// commonPrefix returns the length of the common prefix of a and b.
 func commonPrefix(a, b []byte) int {
 	n := min(len(a), len(b))
 	for i := range n {
@@ -64,8 +64,7 @@ func commonPrefix(a, b []byte) int {
 	return n
 }
 
-// Terms gives all terms that begin with a prefix, in order of their bytes. A name is valid until
-// the next one.
+// Terms yields all terms with a prefix, sorted by their bytes. A name is valid until the next one.
 func (r *Reader) Terms(prefix []byte) iter.Seq2[[]byte, Term] {
 	return func(yield func([]byte, Term) bool) {
 		c := cursor{r: r}
@@ -77,19 +76,19 @@ func (r *Reader) Terms(prefix []byte) iter.Seq2[[]byte, Term] {
 	}
 }
 
-// cursor stands on a term of the dictionary.
+// cursor is a position at a term of the dictionary.
 type cursor struct {
 	r    *Reader
 	at   uint32 // number of the next term
-	data []byte // dictionary from there on
-	list uint64 // place of the next list in postings
+	data []byte // rest of the dictionary
+	list uint64 // position of the next list in postings
 	name []byte
 	term Term
 
 	chunk uint32 // of the last single posting of the block
 }
 
-// seek goes to the first term that is not less than name, and says whether there is one.
+// seek moves to the first term that is not less than name, and reports whether there is one.
 func (c *cursor) seek(name []byte) bool {
 	c.block(c.blockOf(name))
 	for c.next() {
@@ -100,7 +99,7 @@ func (c *cursor) seek(name []byte) bool {
 	return false
 }
 
-// blockOf returns the last block whose first term is not behind name, or the first.
+// blockOf returns the last block whose first term is not greater than name, or the first block.
 func (c *cursor) blockOf(name []byte) int {
 	low, high := 0, (int(c.r.header.terms)+dictBlock-1)/dictBlock
 	for high-low > 1 {
@@ -116,7 +115,7 @@ func (c *cursor) blockOf(name []byte) int {
 	return low
 }
 
-// block goes before the first term of a block.
+// block moves before the first term of a block.
 func (c *cursor) block(i int) {
 	c.at = uint32(i * dictBlock)
 	c.data, c.name, c.chunk = nil, c.name[:0], 0
@@ -129,7 +128,7 @@ func (c *cursor) block(i int) {
 	c.list = uint64(c.r.blocks.at(uint32(2*i + 1)))
 }
 
-// next goes to the next term, and says whether there is one.
+// next moves to the next term, and reports whether there is one.
 func (c *cursor) next() bool {
 	if c.at%dictBlock == 0 {
 		c.chunk = 0
@@ -152,8 +151,8 @@ func (c *cursor) readName() bool {
 	return true
 }
 
-// readLengths reads how many bytes the next name shares with the one before, and how many follow,
-// which are there.
+// readLengths reads the number of bytes that the next name shares with the previous one, and the
+// number of bytes that follow. It checks that they exist.
 func (c *cursor) readLengths() (shared, more int, ok bool) {
 	if len(c.data) == 0 {
 		return 0, 0, false
@@ -203,7 +202,7 @@ func (c *cursor) readSingle() bool {
 	return c.chunk < c.r.header.chunks
 }
 
-// uvarint reads a number, 2^64-1 where there is none.
+// uvarint reads a number. It returns 2^64-1 if there is none.
 func (c *cursor) uvarint() uint64 {
 	v, n := binary.Uvarint(c.data)
 	if n <= 0 {

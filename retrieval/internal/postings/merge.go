@@ -1,8 +1,8 @@
 package postings
 
-// Merge returns a builder that holds the files of several indexes, in their order, without those
-// that keep refuses (nil keeps all). It equals one to which all the kept files were added anew, and
-// more can be added to it.
+// Merge returns a builder with the files of several indexes, in order, without those for which keep
+// returns false (nil keeps all). It equals a builder to which all kept files were added again, and
+// more files can be added to it.
 func Merge(readers []*Reader, keep func(reader int, file uint32) bool) *Builder {
 	b := NewBuilder()
 	var buf [256]Posting
@@ -16,7 +16,7 @@ func Merge(readers []*Reader, keep func(reader int, file uint32) bool) *Builder 
 	return b
 }
 
-// gone stands for the new number of a chunk that was dropped.
+// gone replaces the new number of a dropped chunk.
 const gone = ^uint32(0)
 
 // takeChunks adds the kept files of an index and their chunks. It returns the new numbers of the

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMerge compares merging parts of which files are dropped with building anew from what is kept,
-// byte for byte.
+// TestMerge: merging parts with some files dropped gives the same bytes as building an index of the
+// kept files.
 func TestMerge(t *testing.T) {
 	for seed := range uint64(30) {
 		var readers []*Reader

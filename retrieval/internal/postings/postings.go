@@ -2,21 +2,21 @@ package postings
 
 import "encoding/binary"
 
-// Posting says that a term stands in a chunk, and how often in each field, up to 255 times.
+// Posting records that a chunk contains a term, and how often in each field, up to 255 times.
 type Posting struct {
 	Chunk uint32
 	TF    [Fields]uint8
 }
 
-// Iterator gives the postings of a term, by ascending chunk. Every chunk it gives is less than
+// Iterator iterates over the postings of a term, by ascending chunk. Every chunk is less than
 // [Reader.Chunks].
 type Iterator struct {
 	r      *Reader
-	data   []byte // what is left of the list
-	next   uint64 // the least chunk that can follow
+	data   []byte // rest of the list
+	next   uint64 // the lowest chunk that can follow
 	counts uint64 // of shape 0
-	first  uint32 // its rank in the index; those before it are one higher here
-	run    uint32 // postings left of a run
+	first  uint32 // its rank in the index; shapes that rank before it are one higher here
+	run    uint32 // remaining postings of a run
 }
 
 // Postings returns the postings of a term of this index.
@@ -43,14 +43,14 @@ func (r *Reader) Postings(t Term) Iterator {
 // shape returns the counts of a shape by its rank in the index, which must exist.
 func (r *Reader) shape(rank uint64) uint64 { return binary.LittleEndian.Uint64(r.shapes[8*rank:]) }
 
-// findCommon notes the counts of the most frequent shapes.
+// findCommon stores the counts of the most frequent shapes.
 func (r *Reader) findCommon() {
 	for i := range min(commonShapes, len(r.shapes)/8) {
 		r.common[i] = r.shape(uint64(i))
 	}
 }
 
-// Next fills buf with the postings that follow, and returns how many there were; 0 at the end.
+// Next fills buf with the next postings and returns their number, 0 at the end.
 func (it *Iterator) Next(buf []Posting) int {
 	n := it.fillRun(buf)
 	data, next, chunks := it.data, it.next, uint64(it.r.header.chunks)
@@ -60,12 +60,12 @@ func (it *Iterator) Next(buf []Posting) int {
 		c := codes[data[i]]
 		i++
 		gap := uint64(c.gap)
-		// Most branch predictors know better than a table how long the next posting is.
+		// Most branch predictors predict the length of the next posting better than a table would.
 		switch c.kind {
 		case kindPlain:
 		case kindShort:
 			if i >= len(data) {
-				gap = chunks // the list is cut off: none follows
+				gap = chunks // the list is cut off: no posting follows
 				break
 			}
 			gap += uint64(data[i])
@@ -89,7 +89,7 @@ func (it *Iterator) Next(buf []Posting) int {
 			break
 		}
 		rank := int64(c.shape)
-		rank += (first-rank)>>63 ^ -1 // one less up to first: arithmetic, as no predictor knows
+		rank += (first-rank)>>63 ^ -1 // one less up to first: done with arithmetic, because the branch would be unpredictable
 		counts := common[rank&(commonShapes-1)]
 		if c.shape == 0 {
 			counts = zero
@@ -105,8 +105,9 @@ func (it *Iterator) Next(buf []Posting) int {
 	return n
 }
 
-// special decodes what is neither plain nor followed by a gap, into buf from n on. The code ends at
-// i. It returns how many postings there are in buf then, and where in the list to go on.
+// special decodes a code that is neither plain nor followed by a gap into buf from n on. The code
+// ends at i. It returns the number of postings in buf after that, and the position in the list
+// where decoding continues.
 func (it *Iterator) special(c code, i int, buf []Posting, n int) (filled, end int) {
 	if c.kind == kindRun {
 		it.run = uint32(c.gap)
@@ -130,7 +131,7 @@ func (it *Iterator) special(c code, i int, buf []Posting, n int) (filled, end in
 	return n + 1, i + size
 }
 
-// fillRun gives what is left of a run.
+// fillRun fills buf with the rest of a run.
 func (it *Iterator) fillRun(buf []Posting) int {
 	if it.run == 0 {
 		return 0

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// many is a reader of nothing but so many chunks and shapes.
+// many returns a reader that has only the given numbers of chunks and shapes.
 func many(chunks uint32, shapes int) *Reader {
 	r := &Reader{}
 	r.header.chunks = chunks
@@ -20,7 +20,7 @@ func many(chunks uint32, shapes int) *Reader {
 	return r
 }
 
-// edges returns numbers at and around those where a posting's coding changes.
+// edges returns numbers at and around those where the encoding of a posting changes.
 func edges() (gaps []uint32) {
 	for s := range commonShapes {
 		plain := plainGaps[s]
@@ -32,8 +32,8 @@ func edges() (gaps []uint32) {
 	return gaps
 }
 
-// randomList makes postings with gaps at the edges, runs, and shapes of which one may be the most
-// frequent.
+// randomList makes postings with gaps at the edges, runs, and shapes among which one may be the
+// most frequent.
 func randomList(rng *rand.Rand, gaps []uint32, shapes int) []rankedPosting {
 	var list []rankedPosting
 	next, favourite := uint32(0), uint32(rng.IntN(shapes))
@@ -70,14 +70,14 @@ func TestPostings(t *testing.T) {
 				t.Fatalf("seed %d, %d at a time (-want +got):\n%s", seed, batch, cmp.Diff(want, got))
 			}
 		}
-		for range 10 { // what was cut gives a beginning of it
+		for range 10 { // a truncated list yields a prefix of it
 			end := rng.IntN(len(data))
 			got := decodeAll(r, data[:end:end], len(list), 64)
 			if len(got) > len(want) || !slices.Equal(want[:len(got)], got) {
 				t.Fatalf("seed %d: %d of %d bytes give %d postings that are not the first ones", seed, end, len(data), len(got))
 			}
 		}
-		short := many(list[len(list)/2].chunk, shapes) // what lies behind the last chunk is not there
+		short := many(list[len(list)/2].chunk, shapes) // chunks beyond the last one do not exist
 		if got := decodeAll(short, data, len(list), 64); !slices.Equal(want[:len(list)/2], got) {
 			t.Fatalf("seed %d: %d postings in half the chunks, want %d", seed, len(got), len(list)/2)
 		}
@@ -94,7 +94,7 @@ func decodeAll(r *Reader, data []byte, n, batch int) []Posting {
 	return all
 }
 
-// TestCodes holds the table to what its description says.
+// TestCodes checks the table against its description.
 func TestCodes(t *testing.T) {
 	if codeOf.escape != 255 {
 		t.Fatalf("the last code is %d, not 255", codeOf.escape)

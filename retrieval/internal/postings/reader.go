@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// sampleChunks is how many chunks share a sample of their file and line.
+// sampleChunks is the number of chunks that share a sample of their file and line.
 const sampleChunks = 32
 
-// Reader reads an index where it lies. It is safe for concurrent use. What it returns as slices
-// lies in the index's bytes: it must not be changed, nor used when the bytes are unmapped.
+// Reader reads an index in place. It is safe for concurrent use. Slices that it returns point into
+// the index's bytes: they must not be changed, nor used after the bytes are unmapped.
 type Reader struct {
 	header header
 
@@ -21,15 +21,15 @@ type Reader struct {
 	dict, postings                 []byte
 	data                           []byte
 
-	common [commonShapes]uint64 // the first of shapes
+	common [commonShapes]uint64 // the first shapes
 }
 
 // Open checks the header of an index, its version and the checksums of its small tables, and
-// returns a reader of it.
+// returns a reader.
 //
-// It does not read the terms, postings and titles, for which there is [Reader.Verify]. Where those
-// are broken, answers are wrong or empty, but no call panics, and every chunk and file that is
-// named exists.
+// It does not read the terms, postings and titles; [Reader.Verify] checks those. If they are
+// damaged, answers are wrong or empty, but no call panics, and every returned chunk and file
+// exists.
 func Open(data []byte) (*Reader, error) {
 	if len(data) < headerSize || string(data[:len(magic)]) != magic {
 		return nil, errors.New("postings: open index: not an index: build it anew")
@@ -66,7 +66,7 @@ func (r *Reader) section(i int) ([]byte, error) {
 	return r.data[e.at : e.at+e.size : e.at+e.size], nil
 }
 
-// open finds the tables in the sections and checks that they fit together.
+// open finds the tables in the sections and checks that they are consistent.
 func (r *Reader) open() error {
 	ok := true
 	col := func(section int, n uint64) column {
@@ -93,8 +93,8 @@ func (r *Reader) open() error {
 	r.dict, _ = r.section(secDict)
 	r.postings, _ = r.section(secPostings)
 	ok = ok && chunks < 1<<31 // so that nothing overflows below
-	// Each file, chunk and term has a byte at least, so that no loop or allocation goes by a number
-	// that nothing stands for.
+	// Each file, chunk and term takes at least a byte, so that no loop or allocation depends on a
+	// number without data behind it.
 	ok = ok && uint64(len(r.titles.data)) >= chunks && len(r.dict)/3 >= int(h.terms) && r.files.width > 0
 	if !ok || !r.filesAscend() || !r.titles.fit() {
 		return errors.New("postings: open index: tables do not fit together: build it anew")
@@ -102,7 +102,8 @@ func (r *Reader) open() error {
 	return nil
 }
 
-// filesAscend says whether the files divide the chunks, and the samples of their owners are right.
+// filesAscend reports whether the files partition the chunks, and the samples of the chunks' files
+// are correct.
 func (r *Reader) filesAscend() bool {
 	last, sample := uint32(0), uint32(0)
 	for f := range r.header.files {
@@ -120,8 +121,8 @@ func (r *Reader) filesAscend() bool {
 	return last == r.header.chunks && r.files.at(0) == 0
 }
 
-// Verify checks the checksums of all that Open left: terms, postings and titles. It reads the whole
-// index.
+// Verify checks all checksums that Open does not: those of terms, postings and titles. It reads the
+// whole index.
 func (r *Reader) Verify() error {
 	for i := range r.header.section {
 		b, err := r.section(i)
@@ -135,17 +136,17 @@ func (r *Reader) Verify() error {
 	return nil
 }
 
-// Files returns how many files there are.
+// Files returns the number of files.
 func (r *Reader) Files() int { return int(r.header.files) }
 
-// Chunks returns how many chunks there are.
+// Chunks returns the number of chunks.
 func (r *Reader) Chunks() int { return int(r.header.chunks) }
 
-// NumTerms returns how many distinct terms there are.
+// NumTerms returns the number of distinct terms.
 func (r *Reader) NumTerms() int { return int(r.header.terms) }
 
-// ChunksOf returns the chunks of a file: first, and one behind the last. For a file that does not
-// exist there are none.
+// ChunksOf returns the chunks of a file: the first, and one after the last. For a file that does
+// not exist the range is empty.
 func (r *Reader) ChunksOf(file uint32) (first, end uint32) {
 	if file >= r.header.files {
 		return 0, 0
@@ -153,7 +154,7 @@ func (r *Reader) ChunksOf(file uint32) (first, end uint32) {
 	return r.files.at(file), r.files.at(file + 1)
 }
 
-// FileOf returns the file of a chunk, 0 for one that does not exist.
+// FileOf returns the file of a chunk, or 0 if the chunk does not exist.
 func (r *Reader) FileOf(chunk uint32) uint32 {
 	if chunk >= r.header.chunks {
 		return 0
@@ -163,7 +164,7 @@ func (r *Reader) FileOf(chunk uint32) uint32 {
 	if next := sample + 1; next*sampleChunks < r.header.chunks {
 		high = r.owner.at(next) + 1
 	}
-	for high-low > 1 { // chunk lies in a file of [low, high)
+	for high-low > 1 { // the chunk is in a file of [low, high)
 		middle := low + (high-low)/2
 		if r.files.at(middle) <= chunk {
 			low = middle
@@ -174,7 +175,7 @@ func (r *Reader) FileOf(chunk uint32) uint32 {
 	return low
 }
 
-// Lines returns the first and last line of a chunk; zeros for one that does not exist.
+// Lines returns the first and last line of a chunk, or zeros if the chunk does not exist.
 func (r *Reader) Lines(chunk uint32) (start, end uint32) {
 	if chunk >= r.header.chunks {
 		return 0, 0
@@ -198,10 +199,10 @@ func (r *Reader) Title(chunk uint32) []byte {
 	return r.titles.at(chunk)
 }
 
-// Length returns the length of a chunk in a field: how many terms and stop words it has there.
+// Length returns the length of a chunk in a field: the number of its terms and stop words there.
 func (r *Reader) Length(chunk uint32, field Field) uint32 { return r.Lengths(field).At(chunk) }
 
-// Lengths are the lengths of all chunks in one field.
+// Lengths holds the lengths of all chunks in one field.
 type Lengths struct{ column }
 
 // Lengths returns the lengths of all chunks in one field, for loops that score.

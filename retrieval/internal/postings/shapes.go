@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// shapeSet numbers the distinct counts per field of postings in the order of their appearance.
+// shapeSet numbers the distinct per-field counts of postings (shapes) in the order of their
+// appearance.
 type shapeSet struct {
 	slots []uint32 // open addressing: number plus one
 	all   []shape
@@ -33,10 +34,10 @@ func (s *shapeSet) number(counts uint64) uint32 {
 	return n
 }
 
-// look returns the number of a shape that has one.
+// look returns the number of a shape that already has one.
 func (s *shapeSet) look(counts uint64) uint32 { return s.slots[s.find(counts)] - 1 }
 
-// find returns the slot that holds a shape or should.
+// find returns the slot of a shape, or the slot where it should be added.
 func (s *shapeSet) find(counts uint64) uint64 {
 	mask := uint64(len(s.slots) - 1)
 	i := counts * 0x9e3779b97f4a7c15
@@ -54,7 +55,7 @@ func (s *shapeSet) grow() {
 	}
 }
 
-// ranked returns the used shapes by falling use, and the rank of each number.
+// ranked returns the used shapes by descending frequency, and the rank of each number.
 func (s *shapeSet) ranked() (shapes []shape, rank []uint32) {
 	var order []uint32
 	for n, sh := range s.all {
@@ -74,7 +75,7 @@ func (s *shapeSet) ranked() (shapes []shape, rank []uint32) {
 	return shapes, rank
 }
 
-// encodeShapes writes their table.
+// encodeShapes encodes the table of shapes.
 func encodeShapes(shapes []shape) []byte {
 	var out []byte
 	for _, s := range shapes {

@@ -5,11 +5,11 @@ import (
 	"encoding/binary"
 )
 
-// titleBlock is how many titles share an entry of the sparse index.
+// titleBlock is the number of titles that share an entry of the sparse index.
 const titleBlock = 16
 
-// titleWriter encodes titles as they come. Chunks of one long function follow each other, so a
-// repeated title is a byte.
+// titleWriter encodes titles as they are added. The chunks of a long function follow each other, so
+// a repeated title takes one byte.
 type titleWriter struct {
 	data  []byte
 	index []uint32
@@ -32,15 +32,15 @@ func (w *titleWriter) add(title []byte) {
 	w.last = append(w.last[:0], title...)
 }
 
-// titles are those of all chunks. Each entry of index is a place in data, and none is less than the
-// one before: what can be read is not much more than data.
+// titles holds the titles of all chunks. The entries of index are positions in data that never
+// decrease, so the total length of all titles is not much more than data.
 type titles struct {
 	data  []byte
 	index column
-	n     uint32 // entries of index
+	n     uint32 // number of entries of index
 }
 
-// fit says whether the entries of the index ascend.
+// fit reports whether the entries of the index ascend.
 func (t *titles) fit() bool {
 	last := uint32(0)
 	for i := range t.n {
@@ -53,7 +53,7 @@ func (t *titles) fit() bool {
 	return true
 }
 
-// at returns title i, which lies in data. It is empty where the data are broken.
+// at returns title i, which points into data. It is empty if the data is damaged.
 func (t *titles) at(i uint32) []byte {
 	block := i / titleBlock
 	data := t.data[t.index.at(block):]

@@ -9,11 +9,11 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// A feature is one number that tells how good an answer a file is. Most lie between 0 and 1.
+// A feature is a number that rates how good an answer a file is. Most are between 0 and 1.
 type feature int
 
 const (
-	fAll feature = iota // the lists, each as a share of its best
+	fAll feature = iota // the lists, each as a share of its best score
 	fNames
 	fQuoted
 	fJoined
@@ -26,19 +26,19 @@ const (
 	fDefJoined
 	fComment
 	fBody
-	fCover // the share of the query's rarity that the file holds
+	fCover // the share of the query's total rarity that the file contains
 	fCoverTitle
 	fChunk
 	fTop3
 	fChunkTitle
-	fTitleLong // the same for long queries, whose first line tells most
+	fTitleLong // the same for long queries, whose first line says most
 	fChunkLong
 	fMentionFile // the query names the path
 	fMentionBase // the file's name
 	fMentionModule
-	fMentionTrace // in a stack trace
-	fStem         // the query has all words of the file's name
-	fDirs         // the share of its directories' words
+	fMentionTrace // mentioned in a stack trace
+	fStem         // the query contains all words of the file's name
+	fDirs         // the share of its directories' words that the query contains
 	fTest
 	fExample
 	fBench
@@ -52,17 +52,17 @@ const (
 	fGathers
 	fSize
 	fMain
-	fHistory      // commits with such messages changed it
+	fHistory      // commits with matching messages changed it
 	fHistoryShort // the same for short queries
-	fHistoryNear  // the same, newer ones before all
+	fHistoryNear  // the same, with newer commits weighted more
 	fHistoryRank
-	fHistoryText // what the messages of its commits speak of
+	fHistoryText // the messages of all its commits together match
 	fChurn
 	fRecent
 	numFeatures
 )
 
-// featureNames are the names that weights are stored by.
+// featureNames are the names under which weights are stored.
 var featureNames = [numFeatures]string{
 	"all words", "names", "quoted code", "joined words", "title", "path", "title in path", "joined in path",
 	"definitions", "names defined", "joined defined", "comments", "body", "coverage", "title's coverage",
@@ -101,7 +101,7 @@ func (r *scored) features(at, row int, h *votes, x *[numFeatures]float32) {
 	x[fChurn], x[fRecent] = f.Churn, f.Recent
 }
 
-// long goes from 0 for a question to 1 for an issue with its logs.
+// long returns a number from 0 for a short question to 1 for an issue with its logs.
 func long(q *Query) float32 { return float32(1 / (1 + math.Exp(-(float64(q.Len)-40)/15))) }
 
 func div(a, b float32) float32 {
@@ -118,7 +118,7 @@ func truth(b bool) float32 {
 	return 0
 }
 
-// mentioned tells how well the query's mentions fit a path.
+// mentioned rates how well the query's mentions match a path.
 func (q *Query) mentioned(f *Info, x *[numFeatures]float32) {
 	if len(q.Mentions) == 0 {
 		return
@@ -137,7 +137,7 @@ func (q *Query) mentioned(f *Info, x *[numFeatures]float32) {
 			continue
 		}
 		v := float32(1)
-		if k < len(m.Parts) && k < len(parts) { // another directory's file of that name, perhaps
+		if k < len(m.Parts) && k < len(parts) { // perhaps a file of the same name in another directory
 			v = 0.3 + 0.1*float32(min(k, 5))
 		}
 		to := fMentionBase
@@ -151,8 +151,8 @@ func (q *Query) mentioned(f *Info, x *[numFeatures]float32) {
 	}
 }
 
-// module tells how well a dotted name fits a path: a.b.c may be the file a/b/c, or
-// something called c in a/b. A file that gathers its directory answers to its name.
+// module rates how well a dotted name matches a path: a.b.c may be the file a/b/c, or something
+// called c in a/b. A file that stands for its directory matches the directory's name.
 func (m *Mention) module(parts []string, gathers bool) float32 {
 	if gathers && len(parts) > 1 {
 		parts = parts[:len(parts)-1]
@@ -178,7 +178,7 @@ func (m *Mention) module(parts []string, gathers bool) float32 {
 	return 0
 }
 
-// tail counts how many names at the end of two paths agree.
+// tail returns the number of matching names at the end of two paths.
 func tail(a, b []string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {
@@ -187,7 +187,7 @@ func tail(a, b []string) int {
 	return n
 }
 
-// named tells how far a query says the words of a file's name and directories.
+// named rates how many words of a file's name and directories the query contains.
 func (q *Query) named(f *Info, x *[numFeatures]float32) {
 	if all, in := q.count(stemOf(f.Path), path.Base(f.Path)); all > 0 && in == all {
 		x[fStem] = 1
@@ -197,8 +197,8 @@ func (q *Query) named(f *Info, x *[numFeatures]float32) {
 	}
 }
 
-// count counts the words of a name, and those that the query has. Humps are only
-// in the name as it is written, cut to the length of low.
+// count returns the number of words of a name, and the number of those in the query. name is the
+// name as written, which shows its humps, cut to the length of low.
 func (q *Query) count(low, name string) (all, in int) {
 	EachTerm(name[:min(len(low), len(name))], &q.split, func(t []byte) {
 		if t[0] == words.Whole {

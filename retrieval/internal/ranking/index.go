@@ -11,11 +11,11 @@ const (
 	Comments
 	Strings
 	Definitions
-	Path // of the file, in its first chunk
+	Path // path of the file, in its first chunk
 	NumFields
 )
 
-// An Indexer adds files to a lexical index. It keeps buffers: one per goroutine.
+// An Indexer adds files to a lexical index. It keeps buffers, so use one per goroutine.
 type Indexer struct {
 	lexer words.Lexer
 	split words.Splitter

@@ -10,7 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// Info is what is known of a file besides its words.
+// Info holds a file's metadata other than its words.
 type Info struct {
 	Path  string
 	Class worktree.Class
@@ -19,11 +19,11 @@ type Info struct {
 
 	Log    gitlog.FileID // its number in the log
 	Logged bool          // the log knows it
-	Churn  float32       // how often it changed, from 0 to 1 for the file that did most
-	Recent float32       // 1 when the last commit changed it, falling with the commits since
+	Churn  float32       // how often it changed, from 0 to 1 for the most frequently changed file
+	Recent float32       // 1 if the last commit changed it, decreasing with the number of commits since
 }
 
-// notCode reports a file that nobody changes to mend a program.
+// notCode reports whether a file is one that nobody changes to fix a program.
 func (f *Info) notCode() bool {
 	if f.Class.Any(worktree.Config | worktree.Data) {
 		return true
@@ -35,7 +35,7 @@ func (f *Info) notCode() bool {
 	return false
 }
 
-// declares reports a file that declares what another one defines: a header, a stub.
+// declares reports whether a file declares what another one defines: a header, a stub.
 func (f *Info) declares() bool {
 	switch path.Ext(f.Path) {
 	case ".h", ".hpp", ".hh", ".pyi":
@@ -44,7 +44,7 @@ func (f *Info) declares() bool {
 	return strings.HasSuffix(f.Path, ".d.ts") || strings.HasSuffix(f.Path, ".d.cts") || strings.HasSuffix(f.Path, ".d.mts")
 }
 
-// gathers reports a file that stands for its directory.
+// gathers reports whether a file stands for its directory.
 func (f *Info) gathers() bool {
 	switch stemOf(f.Path) {
 	case "__init__", "mod", "index", "lib", "setup", "main":
@@ -61,7 +61,7 @@ func stemOf(p string) string {
 	return strings.ToLower(base)
 }
 
-// Shares tells what part of a tree's code each ending of a name has.
+// Shares maps each file extension to its share of a tree's code.
 type Shares map[string]float32
 
 // SharesOf sums the tables of a tree.
@@ -89,7 +89,7 @@ func (s Shares) Set(table []Info) {
 	}
 }
 
-// A Log is a history as the ranking wants it. Make it once for each.
+// A Log is a history prepared for the ranking. Make it once for each history.
 type Log struct {
 	*gitlog.Log
 	churn []uint32
@@ -112,7 +112,7 @@ func NewLog(l *gitlog.Log) *Log {
 	return out
 }
 
-// Set fills in what the log says of each file. A nil Log says nothing.
+// Set fills in the log's data about each file. A nil Log changes nothing.
 func (l *Log) Set(table []Info) {
 	for i := range table {
 		f := &table[i]

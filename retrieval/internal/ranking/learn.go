@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// An Example is a ranking of which the right answers are known.
+// An Example is a ranking with known correct answers.
 type Example struct {
 	files []exampleFile
 }
@@ -28,8 +28,8 @@ type examplePlace struct {
 	right      bool
 }
 
-// Example keeps the features of a ranking with its truth: which files are right, and
-// which lines of them. places may be nil where those are not known.
+// Example keeps the features of a ranking with the correct answers: which files are right, and
+// which lines of them. places may be nil if the lines are not known.
 func (k *Ranking) Example(right func(path string) bool, places func(path string, start, end int) bool) *Example {
 	e := &Example{}
 	for i := range k.Files {
@@ -49,13 +49,13 @@ func (k *Ranking) Example(right func(path string) bool, places func(path string,
 // Path is the path of a file of the ranking.
 func (k *Ranking) Path(f *File) string { return k.r.segs[f.Segment].Info[f.ID].Path }
 
-// A Found is a place in the order that a model gives an Example.
+// A Found is a place in the order in which a model ranks an Example.
 type Found struct {
 	Path       string
 	Start, End int
 }
 
-// Rank orders an example's files and places by a model.
+// Rank orders an example's files and places with a model.
 func (e *Example) Rank(m *Model) (files []string, places []Found) {
 	order := e.order(m)
 	for _, i := range order {
@@ -86,8 +86,8 @@ func (e *Example) order(m *Model) []int {
 	return order
 }
 
-// eachPlace gives the places of the best files, with the features that the model's order of files
-// decides.
+// eachPlace calls fn for the places of the best files, with the features that depend on the model's
+// order of files.
 func (e *Example) eachPlace(m *Model, order []int, fn func(*exampleFile, *examplePlace, *[numPlace]float32)) {
 	for rank, i := range order[:min(len(order), filesWithPlaces)] {
 		f := &e.files[i]
@@ -100,15 +100,15 @@ func (e *Example) eachPlace(m *Model, order []int, fn func(*exampleFile, *exampl
 	}
 }
 
-// LearnOptions are the knobs of Learn. The zero value is a good one.
+// LearnOptions tune Learn. The zero value is a sensible default; the defaults are given below.
 type LearnOptions struct {
 	Epochs int     // 30
 	L2     float64 // 0.002
-	Rate   float64 // 0.05, falling to nothing
+	Rate   float64 // 0.05, decreasing to zero
 	Seed   uint64
 }
 
-// Learn finds weights by which the right files and places of the examples stand high.
+// Learn finds weights that rank the correct files and places of the examples high.
 func Learn(examples []*Example, o LearnOptions) *Model {
 	o.Epochs, o.L2, o.Rate = cmp.Or(o.Epochs, 30), cmp.Or(o.L2, 0.002), cmp.Or(o.Rate, 0.05)
 	m := &Model{Files: map[string]float64{}, Places: map[string]float64{}}
@@ -137,7 +137,7 @@ func Learn(examples []*Example, o LearnOptions) *Model {
 	return m
 }
 
-// A choice is one list of which some members are right.
+// A choice is a list of candidates, some of which are right.
 type choice struct {
 	x      [][]float32
 	right  []bool
@@ -151,7 +151,7 @@ func (c *choice) add(x []float32, right bool) {
 	}
 }
 
-// descend minimises the softmax cross-entropy of the choices by Adam.
+// descend minimises the softmax cross-entropy of the choices with Adam.
 func descend(choices []choice, n int, o LearnOptions) []float64 {
 	const batch, beta1, beta2 = 32, 0.9, 0.99
 	w, g := make([]float64, n), make([]float64, n)
@@ -180,7 +180,7 @@ func descend(choices []choice, n int, o LearnOptions) []float64 {
 	return w
 }
 
-// gradient adds that of one choice to g.
+// gradient adds the gradient of one choice to g.
 func (c *choice) gradient(w, g []float64) {
 	if c.rights == 0 {
 		return
@@ -212,7 +212,7 @@ func (c *choice) gradient(w, g []float64) {
 	}
 }
 
-// kept is an Example as it is written down.
+// kept is the stored form of an Example.
 type kept struct {
 	Files []keptFile
 }
@@ -230,7 +230,7 @@ type keptPlace struct {
 	Right      bool
 }
 
-// GobEncode writes an Example down, so that training can be repeated without searching again.
+// GobEncode encodes an Example, so that training can be repeated without searching again.
 func (e *Example) GobEncode() ([]byte, error) {
 	var k kept
 	for i := range e.files {
@@ -247,7 +247,7 @@ func (e *Example) GobEncode() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// GobDecode reads what GobEncode wrote with the same features.
+// GobDecode decodes the output of GobEncode. The features must be the same.
 func (e *Example) GobDecode(b []byte) error {
 	var k kept
 	if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&k); err != nil {

@@ -15,10 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// Where the right files have much of one feature, and the rest is chance.
+// The features that are high for the right files and places; all others are random.
 const planted, plantedPlace = fDef, pNamesHere
 
-// plant makes examples of which the truth is known.
+// plant makes examples with known correct answers.
 func plant(n int) (out []*Example) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range n {
@@ -51,7 +51,7 @@ func plant(n int) (out []*Example) {
 	return out
 }
 
-// loss is the mean cross-entropy of the examples' files, written down once more.
+// loss returns the mean cross-entropy of the examples' files, computed independently.
 func loss(m *Model, examples []*Example) (sum float64) {
 	for _, e := range examples {
 		var z, right, rights float64
@@ -68,8 +68,8 @@ func loss(m *Model, examples []*Example) (sum float64) {
 	return sum / float64(len(examples))
 }
 
-// TestLearn finds the planted feature of files and of places, and the loss falls from
-// epoch to epoch, also on examples that were not learned from.
+// TestLearn: learning finds the planted features of files and of places, and the loss decreases
+// from epoch to epoch, also on examples that were not learned from.
 func TestLearn(t *testing.T) {
 	all := plant(300)
 	train, held := all[:200], all[200:]
@@ -92,7 +92,7 @@ func TestLearn(t *testing.T) {
 			t.Errorf("%q of places weighs %v, what was planted %v", name, w, m.Places[placeNames[plantedPlace]])
 		}
 	}
-	// The right ones stand first.
+	// The right answers are ranked first.
 	good, goodPlaces := 0, 0
 	for _, e := range held {
 		files, places := e.Rank(m)
@@ -111,7 +111,8 @@ func TestLearn(t *testing.T) {
 	}
 }
 
-// Examples without a right answer, or without files, teach nothing and break nothing.
+// TestLearnFromNothing: examples without a right answer, or without files, change nothing and break
+// nothing.
 func TestLearnFromNothing(t *testing.T) {
 	wrong := plant(3)
 	for _, e := range wrong {
@@ -132,7 +133,7 @@ func TestLearnFromNothing(t *testing.T) {
 	}
 }
 
-// The gradient is the loss's slope.
+// TestGradient: the gradient equals the slope of the loss.
 func TestGradient(t *testing.T) {
 	e := plant(1)
 	var c choice
@@ -187,7 +188,7 @@ func TestParseModel(t *testing.T) {
 	}
 }
 
-// The names are all there, and each stands for one feature.
+// TestFeatureNames: every feature has a name, and no name is used twice.
 func TestFeatureNames(t *testing.T) {
 	for _, names := range [][]string{featureNames[:], placeNames[:]} {
 		seen := map[string]bool{"": true}
@@ -200,7 +201,8 @@ func TestFeatureNames(t *testing.T) {
 	}
 }
 
-// The weights that come with the package are those of today's features, and say what anyone would.
+// TestLearned: the weights that come with the package are those of the current features, and are
+// plausible.
 func TestLearned(t *testing.T) {
 	m := Learned()
 	for _, name := range []string{"test", "documentation", "not code", "example", "benchmark", "vendored"} {
@@ -232,7 +234,7 @@ func TestLearned(t *testing.T) {
 	}
 }
 
-// An example that is written down and read ranks and teaches as before.
+// TestExampleKept: an example that is encoded and decoded ranks and teaches as before.
 func TestExampleKept(t *testing.T) {
 	k := Rank(Parse(question), small.segments(t, 2), nil, Learned(), nil)
 	made := k.Example(
@@ -272,7 +274,7 @@ func TestExampleKept(t *testing.T) {
 		t.Errorf("%d places; (-ranking +example):\n%s", len(places), d)
 	}
 
-	// Reading into one that holds something replaces it.
+	// Decoding into an Example replaces its contents.
 	enc, err := made.GobEncode()
 	if err != nil {
 		t.Fatal(err)
@@ -286,7 +288,7 @@ func TestExampleKept(t *testing.T) {
 	}
 }
 
-// What was written with other features is refused, and what is broken does no harm.
+// TestExampleRefused: data encoded with other features is refused, and damaged data does no harm.
 func TestExampleRefused(t *testing.T) {
 	encode := func(k kept) []byte {
 		var b bytes.Buffer

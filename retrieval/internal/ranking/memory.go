@@ -7,7 +7,7 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// A Memory indexes files that are not worth an index on disk. It is for one goroutine.
+// A Memory indexes files that are not worth an index on disk. It is not safe for concurrent use.
 type Memory struct {
 	b    *postings.Builder
 	ix   *Indexer
@@ -25,7 +25,8 @@ func (m *Memory) Add(f *worktree.File, text []byte) {
 	m.info = append(m.info, Info{Path: f.Path, Class: f.Class, Lines: m.ix.Add(f.Path, text)})
 }
 
-// Segment is what was added, which ends the Memory. Of its Info, what a log says is left out.
+// Segment returns the added files as a segment, after which the Memory must not be used. The fields
+// of Info that come from a log are not set.
 func (m *Memory) Segment() (Segment, error) {
 	lex, err := postings.Open(m.b.Bytes())
 	if err != nil {

@@ -22,7 +22,7 @@ type Model struct {
 //go:embed weights.json
 var learned []byte
 
-// Learned returns the weights that come with the package.
+// Learned returns the weights included in the package.
 var Learned = sync.OnceValue(func() *Model {
 	m, err := ParseModel(learned)
 	if err != nil {
@@ -31,8 +31,8 @@ var Learned = sync.OnceValue(func() *Model {
 	return m
 })
 
-// ParseModel reads weights. A name that is no feature is an error, a feature without
-// a weight counts nothing.
+// ParseModel parses weights. An unknown feature name is an error; a feature without a weight has
+// weight zero.
 func ParseModel(b []byte) (*Model, error) {
 	m := &Model{}
 	if err := json.Unmarshal(b, m); err != nil {
@@ -75,13 +75,13 @@ func (m *Model) place(x *[numPlace]float32) (s float64) {
 	return s
 }
 
-// A Reason is what a feature adds to a file's score.
+// A Reason is the contribution of a feature to a file's score.
 type Reason struct {
 	Feature string
 	Weight  float64 // its weight times its value
 }
 
-// Why tells what made a file's score, the largest parts first, at most n of them.
+// Why returns the largest contributions to a file's score, at most n of them, in descending order.
 func (m *Model) Why(f *File, n int) []Reason {
 	var out []Reason
 	for i, v := range f.x {

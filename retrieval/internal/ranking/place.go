@@ -6,30 +6,30 @@ import (
 	"slices"
 )
 
-// A Place is a chunk of a file that was found.
+// A Place is a chunk of a file that a search found.
 type Place struct {
-	File       int // its number in Ranking.Files
+	File       int // index in Ranking.Files
 	Chunk      uint32
 	Start, End int // lines from 1, both included
 	Score      float64
 	x          [numPlace]float32
 }
 
-// A placeFeature is one number that tells how good a place a chunk is.
+// A placeFeature is a number that rates how good a place a chunk is.
 type placeFeature int
 
 const (
-	pFile     placeFeature = iota // how far the file is below the best
+	pFile     placeFeature = iota // how far the file's score is below the best
 	pFileRank                     // 1 for the first file, 1/2 for the second
-	pWords                        // as a share of the best of all files
+	pWords                        // as a share of the maximum over all files
 	pTitle
 	pNames
-	pWordsHere // as a share of the best of this file
+	pWordsHere // as a share of the maximum in this file
 	pTitleHere
 	pNamesHere
 	pTitled      // it begins with a definition
-	pTitleWords  // the share of its title's words that the query has
-	pTitleStrong // those that stand in the query's first line or are identifiers
+	pTitleWords  // the share of its title's words that the query contains
+	pTitleStrong // those in the query's first line, or that are identifiers
 	pFirst       // the head of the file
 	pSize
 	pPosition
@@ -45,11 +45,11 @@ var placeNames = [numPlace]string{
 	"rank in its file", "rank by names in its file",
 }
 
-// filesWithPlaces is how many of the best files are looked into.
+// filesWithPlaces is the number of best files whose chunks are ranked.
 const filesWithPlaces = 30
 
-// Places orders the chunks of the best files. also, which may be nil, adds to the
-// score of a chunk by its path and first line.
+// Places ranks the chunks of the best files. also, which may be nil, returns an amount to add to
+// the score of a chunk with a path and first line.
 func (k *Ranking) Places(m *Model, also func(path string, start int) float64) []Place {
 	var out []Place
 	for i := range k.Files[:min(len(k.Files), filesWithPlaces)] {
@@ -101,14 +101,14 @@ func largest(s []float32) (m float32) {
 	return m
 }
 
-// descending is a sorted copy.
+// descending returns a copy sorted in descending order.
 func descending(s []float32) []float32 {
 	out := slices.Clone(s)
 	slices.SortFunc(out, func(a, b float32) int { return cmp.Compare(b, a) })
 	return out
 }
 
-// above counts the members of a descending list that are more than x.
+// above returns the number of elements of a descending list that are greater than x.
 func above(descending []float32, x float32) int {
 	n, _ := slices.BinarySearchFunc(descending, x, func(e, x float32) int { return cmp.Compare(x, e) })
 	return n
@@ -135,7 +135,7 @@ func (q *Query) titled(title []byte, x *[numPlace]float32) {
 	}
 }
 
-// Title is the name of what is defined at a place, or goes on there.
+// Title returns the name of the definition that begins or continues at a place.
 func (k *Ranking) Title(p *Place) string {
 	return string(k.r.segs[k.Files[p.File].Segment].Lex.Title(p.Chunk))
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/words"
 )
 
-// A View is one way to look at a query: which of its words count.
+// A View is one way to weight the words of a query.
 type View uint8
 
 // The views of a query.
 const (
 	Title  View = iota // words of the first line
-	Words              // all words of prose, often ones dampened
-	Names              // identifiers and what is quoted as code
+	Words              // all words of prose, with common ones dampened
+	Names              // identifiers and words quoted as code
 	Quoted             // words of code blocks, stack traces and logs
 	Joined             // neighbours in prose as one identifier: "mock settings" as MockSettings
 	numViews
@@ -30,38 +30,38 @@ type Term struct {
 	W    [numViews]float32
 }
 
-// quotedShare is how much words of traces count among all words.
+// quotedShare is the weight of a word of a trace among all words.
 const quotedShare = 0.35
 
-// weight is how much the word counts among all words.
+// weight returns the weight of the word among all words.
 func (t *Term) weight() float32 { return max(t.W[Words], t.W[Names], quotedShare*t.W[Quoted]) }
 
-// said reports a word that stands in the text, and is not only made of neighbours.
+// said reports whether a word occurs in the text itself, and is not only joined from neighbours.
 func (t *Term) said() bool { return t.W[Title]+t.W[Words]+t.W[Names]+t.W[Quoted] > 0 }
 
-// A Query is a text taken apart.
+// A Query is a parsed query text.
 type Query struct {
 	Terms    []Term
 	Mentions []Mention
-	TitleLen int // distinct terms of the first line
-	Len      int // distinct terms
+	TitleLen int // number of distinct terms in the first line
+	Len      int // number of distinct terms
 	index    map[string]int
 	split    words.Splitter
 	spans    []span
 }
 
-// A Mention is something in a query that looks like a file's name or a module's.
+// A Mention is a part of a query that looks like a file's name or a module's.
 type Mention struct {
 	Parts []string // path components or module names in lower case, the last without its extension
-	Ext   string   // ".py" when one was written
-	Line  int      // from 1, 0 when none was said
+	Ext   string   // such as ".py"; "" if none was written
+	Line  int      // from 1; 0 if none was given
 	Trace bool     // in a stack trace
 }
 
 type span struct {
 	text  string
 	title bool
-	code  bool // a fence, a trace, a log
+	code  bool // inside a fence, a trace or a log
 	tick  bool // between backticks
 }
 
@@ -76,7 +76,7 @@ var (
 	blobURL   = regexp.MustCompile(`/(?:blob|tree|raw)/[^/]+/([^\s?#)>\]]+)`)
 )
 
-// Parse takes a query apart: a question, an issue's text, a commit's message.
+// Parse parses a query: a question, an issue's text, or a commit message.
 func Parse(text string) *Query {
 	q := &Query{index: map[string]int{}}
 	if len(text) > 1<<16 {
@@ -93,8 +93,8 @@ func Parse(text string) *Query {
 	return q
 }
 
-// plainSigns makes a space of every sign beyond ASCII: a dash or a curly quote is part of
-// no word, and the bytes of a rune do not tell.
+// plainSigns replaces every non-ASCII sign with a space: a dash or a curly quote is not part of a
+// word, and single bytes of a rune do not show what it is.
 func plainSigns(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsNumber(r) {
@@ -141,7 +141,7 @@ func (q *Query) cut(text string) {
 // words adds the terms of a span.
 func (q *Query) words(s *words.Splitter, sp span) {
 	text := []byte(sp.text)
-	var before []byte // the word before, in lower case
+	var before []byte // the previous word, in lower case
 	if !sp.code {
 		text = urlText.ReplaceAll(text, []byte(" "))
 	}
@@ -221,7 +221,7 @@ func (q *Query) term(t []byte) *Term {
 	return &q.Terms[len(q.Terms)-1]
 }
 
-// mentions finds what looks like a path or a dotted module.
+// mentions finds text that looks like a path or a dotted module.
 func (q *Query) mentions(sp span) {
 	text := sp.text
 	for _, m := range blobURL.FindAllStringSubmatchIndex(text, -1) {
@@ -262,7 +262,7 @@ func (q *Query) mention(s, after string, trace bool) {
 	}
 }
 
-// finish dampens repeated words and counts.
+// finish dampens repeated words and counts the terms.
 func (q *Query) finish() {
 	for i := range q.Terms {
 		t := &q.Terms[i]
@@ -283,8 +283,8 @@ func (q *Query) finish() {
 	}
 }
 
-// Count weighs the distinct words of the query that a file has in its path or text.
-// It is for a search without an index, which knows of no rarity.
+// Count sums the weights of the distinct query words that a file has in its path or text. It is for
+// a search without an index, which has no word frequencies.
 func (q *Query) Count(l *words.Lexer, s *words.Splitter, path string, content []byte) float32 {
 	seen := make([]bool, len(q.Terms))
 	var sum float32

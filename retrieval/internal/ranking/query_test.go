@@ -11,7 +11,7 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/words"
 )
 
-// view is the words that have a weight in a view, in alphabetic order; a compound has a + before
+// view returns the words with a weight in a view, in alphabetical order; a compound has a + before
 // it.
 func view(q *Query, v View) string {
 	var out []string
@@ -36,7 +36,7 @@ func TestParseViews(t *testing.T) {
 			t.Errorf("view %d (-want +got):\n%s", v, d)
 		}
 	}
-	joined := view(q, Joined) // every pair of neighbours of prose
+	joined := view(q, Joined) // every pair of neighbouring words of prose
 	if !strings.Contains(joined, "+crashin") || strings.Contains(joined, "fenced") || strings.Contains(joined, "template") {
 		t.Errorf("joined: %s", joined)
 	}
@@ -45,8 +45,8 @@ func TestParseViews(t *testing.T) {
 	}
 }
 
-// Words of a fence, of any kind of trace and of indented lines are quoted, those around them are
-// not.
+// TestParseCode: words in fences, in traces of any kind and in indented lines are quoted; the words
+// around them are not.
 func TestParseCode(t *testing.T) {
 	for name, text := range map[string]string{
 		"fence":      "```python\nhidden = 1\n```",
@@ -118,7 +118,7 @@ func TestParseMentions(t *testing.T) {
 	}
 }
 
-// Signs beyond ASCII end words, letters do not.
+// TestParseSigns: non-ASCII signs end words, non-ASCII letters do not.
 func TestParseSigns(t *testing.T) {
 	if d := cmp.Diff("naïv quot side straß", view(Parse("“quotes” naïve—Side straße…"), Words)); d != "" {
 		t.Error(d)
@@ -166,7 +166,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// longIssue is what people write when something broke.
+// longIssue is a typical issue about something broken.
 var longIssue = "TypeError: Cannot read properties of undefined in `loadConfig()` when config.json is missing\n\n<!-- Fill in the template -->\n### Steps\n" +
 	strings.Repeat("1. Call `createServer({ port: 80 })` from src/server/http.ts and wait for the connection to time out.\n", 20) +
 	"```\n" + strings.Repeat("    at Server.handleRequest (/app/node_modules/pkg/lib/server.js:120:15)\n", 40) + "```\n" +

@@ -8,7 +8,7 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// A File is a file that was found.
+// A File is a file that a search found.
 type File struct {
 	Segment int
 	ID      uint32
@@ -22,14 +22,14 @@ type Ranking struct {
 	r     *scored
 }
 
-// perList is how many of the best files of each list are looked at closely.
+// perList is the number of best files of each list that are examined closely.
 const perList = 100
 
 var candidateLists = [...]list{allWords, allTitle, allNames, pathWords, defWords, bestChunk, bestTitle, commentWords}
 
-// Rank orders the files of segments for a query. log may be nil. Only files that
-// have a word of the query, or were changed by a commit that has, can be found, those
-// that change most, and those that also names, with what is added to their scores.
+// Rank orders the files of segments for a query. log may be nil. A file is a candidate if it or a
+// commit that changed it contains a query word, if it is among the most frequently changed files,
+// or if also names it; also adds to its score.
 func Rank(q *Query, segs []Segment, log *Log, m *Model, also map[string]float64) *Ranking {
 	r := score(q, segs)
 	h := votesFor(q, log)
@@ -48,15 +48,16 @@ func Rank(q *Query, segs []Segment, log *Log, m *Model, also map[string]float64)
 	return out
 }
 
-// busyFiles is how many of the files that change most are looked at whatever the query
-// says: a text may have no word of the place that it is about.
+// busyFiles is the number of most frequently changed files that are considered for every query: a
+// text may contain no word of the place that it is about.
 const busyFiles = 50
 
-// busy is how often a file must change to be among those, for queries that find anything.
+// busy returns how often a file must change to be among the busy files, for queries that find
+// anything.
 func (r *scored) busy() float32 {
 	const none = 2 // more than any file has
 	if r.max[allWords] == 0 {
-		return none // the query says nothing here, and nothing is its answer
+		return none // the query matches nothing, so the answer stays empty
 	}
 	top := make([]float32, 0, busyFiles+1)
 	for at := range r.segs {
@@ -78,7 +79,7 @@ func (r *scored) busy() float32 {
 	return top[len(top)-1]
 }
 
-// admit gives files that only the log or the caller found a row.
+// admit adds rows for files that only the log or the caller found.
 func (r *scored) admit(at int, h *votes, also map[string]float64, busy float32) {
 	d := &r.sums[at]
 	for i := range r.segs[at].Info {
@@ -95,7 +96,7 @@ func (r *scored) admit(at int, h *votes, also map[string]float64, busy float32) 
 
 type rowRef struct{ seg, row int }
 
-// candidates are the rows that stand high in any list, in a fixed order.
+// candidates returns the rows that rank high in any list, in a fixed order.
 func (r *scored) candidates(h *votes, also map[string]float64, busy float32) []rowRef {
 	seen := map[rowRef]bool{}
 	for _, l := range candidateLists {
@@ -127,8 +128,9 @@ func (r *scored) candidates(h *votes, also map[string]float64, busy float32) []r
 
 func (r *scored) path(c rowRef) string { return r.segs[c.seg].Info[r.sums[c.seg].files[c.row]].Path }
 
-// topRows is a heap of the best rows of one list, the least of them first. Among equals those count
-// whose path is first, so that the same tree has the same answer however it is cut into segments.
+// topRows is a heap of the best rows of one list, the lowest first. Among equal scores, those whose
+// paths sort first are kept, so that the same tree has the same answer however it is split into
+// segments.
 type topRows struct {
 	r    *scored
 	rows []scoredRow
@@ -163,7 +165,7 @@ func (t *topRows) add(c scoredRow) {
 	}
 }
 
-// Boost adds to the scores of files what fn says of their paths, and orders them anew.
+// Boost adds fn's result for the path of each file to its score, and orders the files again.
 func (k *Ranking) Boost(fn func(path string) float64) {
 	for i := range k.Files {
 		k.Files[i].Score += fn(k.Path(&k.Files[i]))
@@ -171,7 +173,7 @@ func (k *Ranking) Boost(fn func(path string) float64) {
 	slices.SortStableFunc(k.Files, func(a, b File) int { return cmp.Compare(b.Score, a.Score) })
 }
 
-// Keep drops the files that fn refuses.
+// Keep drops the files for which fn returns false.
 func (k *Ranking) Keep(fn func(path string) bool) {
 	k.Files = slices.DeleteFunc(k.Files, func(f File) bool { return !fn(k.Path(&f)) })
 }

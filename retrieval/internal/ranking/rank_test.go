@@ -23,10 +23,10 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// A tree is the texts of files by their paths.
+// A tree maps paths to the texts of files.
 type tree map[string]string
 
-// small is a tree in which every field and class of files has something.
+// small is a tree in which every field and class of files occurs.
 var small = tree{
 	"src/server/http.go":      "package server\n\n// Listen waits for connections and hands them over.\nfunc Listen(addr string) error {\n\treturn accept(addr, \"tcp socket\")\n}\n\nfunc accept(addr, kind string) error { return nil }\n",
 	"src/server/timeout.go":   "package server\n\n// Timeout ends connections that wait too long.\ntype Timeout struct { limit int }\n\nfunc (t *Timeout) Expire() { t.limit = 0 }\n",
@@ -56,7 +56,7 @@ func (tr tree) index(t testing.TB, names []string) Segment {
 
 func (tr tree) names() []string { return slices.Sorted(maps.Keys(tr)) }
 
-// segments is the tree in n parts.
+// segments splits the tree into n segments.
 func (tr tree) segments(t testing.TB, n int) (segs []Segment) {
 	names := tr.names()
 	var tables [][]Info
@@ -71,7 +71,7 @@ func (tr tree) segments(t testing.TB, n int) (segs []Segment) {
 	return segs
 }
 
-// show is a ranking's paths and scores.
+// show returns a ranking's paths and scores.
 func show(k *Ranking) (out []string) {
 	for i := range k.Files {
 		out = append(out, fmt.Sprintf("%s %.4f", k.Path(&k.Files[i]), k.Files[i].Score))
@@ -81,14 +81,14 @@ func show(k *Ranking) (out []string) {
 
 const question = "Timeout of connections is ignored by Listen\n\nThe server in src/server/http.go:4 waits; `LoadConfig` reads the socket's timeout."
 
-// TestScoreByHand counts words file by file, chunk by chunk, without an index, and compares the
+// TestScoreByHand counts words file by file and chunk by chunk, without an index, and compares the
 // sums.
 func TestScoreByHand(t *testing.T) {
 	q := Parse(question)
 	r := score(q, small.segments(t, 1))
 	names := small.names()
 
-	// Words by file, chunk and field.
+	// Words per file, chunk and field.
 	type counts map[string]*[NumFields]float64
 	add := func(c counts, term string, f postings.Field) {
 		if c[term] == nil {
@@ -214,7 +214,8 @@ func TestScoreByHand(t *testing.T) {
 	}
 }
 
-// However a tree is cut into segments, and whenever it is asked, the answer is the same.
+// TestSegmentsMakeNoDifference: however a tree is split into segments, and however often it is
+// searched, the answer is the same.
 func TestSegmentsMakeNoDifference(t *testing.T) {
 	want := show(Rank(Parse(question), small.segments(t, 1), nil, Learned(), nil))
 	if len(want) < 5 || !strings.HasPrefix(want[0], "src/server/") {
@@ -229,7 +230,7 @@ func TestSegmentsMakeNoDifference(t *testing.T) {
 	}
 }
 
-// The order of the places is the same, too.
+// TestPlaces: the order of the places is the same, too.
 func TestPlaces(t *testing.T) {
 	var want []string
 	for n := 1; n <= 3; n++ {
@@ -251,7 +252,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// A file that is dead is no result, by no way.
+// TestDeadFiles: a dead file is never a result, by whatever way it could be found.
 func TestDeadFiles(t *testing.T) {
 	segs := small.segments(t, 2)
 	dead := "src/server/timeout.go"
@@ -273,7 +274,7 @@ func TestDeadFiles(t *testing.T) {
 	}
 }
 
-// What the caller adds finds files without a word of the query, and raises them.
+// TestAlso: the caller's additional scores find files without a word of the query, and raise them.
 func TestAlso(t *testing.T) {
 	segs := small.segments(t, 1)
 	k := Rank(Parse("zzz"), segs, nil, Learned(), map[string]float64{"config.yaml": 50})
@@ -301,7 +302,8 @@ func TestAlso(t *testing.T) {
 	}
 }
 
-// Files that commits with such messages changed are found without a word in them.
+// TestLog: files that commits with matching messages changed are found even if they contain no
+// query word.
 func TestLog(t *testing.T) {
 	dir := t.TempDir()
 	git := func(args ...string) {
@@ -353,7 +355,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// checkFeatures checks that features are numbers of a sane size.
+// checkFeatures checks that features have plausible values.
 func checkFeatures(t testing.TB, k *Ranking) {
 	t.Helper()
 	for i := range k.Files {
@@ -365,7 +367,7 @@ func checkFeatures(t testing.TB, k *Ranking) {
 	}
 	for _, p := range k.Places(Learned(), nil) {
 		for j, v := range p.x {
-			// The score of a file below the best has no bound of its own.
+			// The score of a file below the best is not bounded.
 			if v != v || math.IsInf(float64(v), 0) || placeFeature(j) != pFile && (v < 0 || v > 4) {
 				t.Fatalf("%s:%d: the feature %q is %v", k.Path(&k.Files[p.File]), p.Start, placeNames[j], v)
 			}
@@ -446,8 +448,8 @@ func BenchmarkRank(b *testing.B) {
 	}
 }
 
-// TestEqualsAreRankedByPath: of more files than are looked at that are all alike, the same ones are
-// found however the tree is cut into segments and whichever comes first.
+// TestEqualsAreRankedByPath: if there are more equal files than are examined, the same ones are
+// found however the tree is split into segments and whichever comes first.
 func TestEqualsAreRankedByPath(t *testing.T) {
 	many := tree{}
 	for i := range 3 * perList {

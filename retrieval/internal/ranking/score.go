@@ -15,7 +15,7 @@ const (
 	allWords  list = iota // every field, all words
 	allNames              // every field, identifiers
 	allQuoted             // every field, words of traces and code
-	allJoined             // every field, neighbours of the query as identifiers
+	allJoined             // every field, neighbouring query words joined to identifiers
 	allTitle              // every field, words of the first line
 	pathWords
 	pathTitle
@@ -25,7 +25,7 @@ const (
 	defJoined
 	commentWords
 	bodyWords
-	coverWords // the rarity of the words that the file holds
+	coverWords // total rarity of the query words that the file contains
 	coverTitle
 	bestChunk // the best chunk's score for all words
 	topChunks // the sum of the best three
@@ -33,7 +33,7 @@ const (
 	numLists
 )
 
-// fieldWeight are the fields' weights where they are taken together.
+// fieldWeight holds the fields' weights for lists that combine all fields.
 var fieldWeight = [NumFields]float32{Body: 1, Comments: 1, Strings: 0.8, Definitions: 3, Path: 4}
 
 // Parameters of BM25: k1 and b for files, chunks and single fields.
@@ -44,26 +44,26 @@ const (
 )
 
 const (
-	maxTerms    = 96      // words of a query that are looked up, the rarest first
-	maxPostings = 700_000 // of all words together; a common word beyond that tells nothing
+	maxTerms    = 96      // query words that are looked up, the rarest first
+	maxPostings = 700_000 // of all words together; a common word beyond that says nothing
 )
 
-// A Segment is one index with what is known of its files.
+// A Segment is one index with the metadata of its files.
 type Segment struct {
 	Lex   *postings.Reader
 	Sizes *Sizes
-	Live  func(file uint32) bool // nil: all are
+	Live  func(file uint32) bool // nil means that all are live
 	Info  []Info                 // by file
 }
 
-// Sizes are the lengths of the files and chunks of an index, as Score wants them.
+// Sizes holds the lengths of the files and chunks of an index, in the form that Score needs.
 type Sizes struct {
-	file  [][NumFields]float32 // terms by field
+	file  [][NumFields]float32 // number of terms in each field
 	chunk []float32            // terms, weighted
 	total [NumFields]float64
 }
 
-// SizesOf sums the lengths of an index. Keep it as long as the index is open.
+// SizesOf sums the lengths of an index. Keep the result as long as the index is open.
 func SizesOf(lex *postings.Reader) *Sizes {
 	z := &Sizes{file: make([][NumFields]float32, lex.Files()), chunk: make([]float32, lex.Chunks())}
 	for f := range NumFields {
@@ -78,26 +78,26 @@ func SizesOf(lex *postings.Reader) *Sizes {
 	return z
 }
 
-// sums holds what Score found in one segment.
+// sums holds the results of Score in one segment.
 type sums struct {
-	slot  []int32 // by file: its row in rows plus one, 0 for none
+	slot  []int32 // by file: the index of its row in rows plus one, 0 for none
 	files []uint32
 	rows  [][numLists]float32
 
-	words, title, names []float32 // by chunk: all words, the first line, identifiers and definitions
+	words, title, names []float32 // by chunk: for all words, the first line, identifiers and definitions
 }
 
-// scored is a query's sums over all segments.
+// scored holds a query's sums over all segments.
 type scored struct {
 	q    *Query
 	segs []Segment
 	sums []sums
 	max  [numLists]float32
-	all  float32 // the rarity of all words, which coverWords is a part of
-	head float32 // the same of the first line
+	all  float32 // total rarity of all words, the maximum of coverWords
+	head float32 // the same for the first line
 }
 
-// means are the average lengths over all segments.
+// means holds the average lengths over all segments.
 type means struct {
 	files, chunks int
 	field         [NumFields]float32
@@ -124,7 +124,7 @@ func meansOf(segs []Segment) means {
 	return m
 }
 
-// A weighed is a word of the query with where it stands.
+// A weighed is a query word with its occurrences.
 type weighed struct {
 	w         [numViews]float32
 	all       float32 // its weight among all words
@@ -136,7 +136,7 @@ type weighed struct {
 
 func rarity(df, n float64) float32 { return float32(math.Log(1 + (n-df+0.5)/(df+0.5))) }
 
-// weigh looks the query's words up and keeps those that tell most.
+// weigh looks up the query's words and keeps the most informative ones.
 func weigh(q *Query, segs []Segment, m *means) []weighed {
 	out := make([]weighed, 0, len(q.Terms))
 	for i := range q.Terms {
@@ -200,10 +200,10 @@ func (d *sums) run(s *Segment, at int, terms []weighed, m *means) {
 	}
 }
 
-// term adds up one word. Its postings come by chunk, so those of a file stand together.
+// term adds up one word. Its postings come by chunk, so those of a file are adjacent.
 func (d *sums) term(s *Segment, w *weighed, t postings.Term, m *means, buf []postings.Posting) {
 	var tf [NumFields]float32
-	first, end := uint32(0), uint32(0) // chunks of the file at hand
+	first, end := uint32(0), uint32(0) // chunks of the current file
 	file, live := uint32(0), false
 	for it := s.Lex.Postings(t); ; {
 		n := it.Next(buf)
@@ -244,7 +244,8 @@ func (d *sums) addChunk(s *Segment, w *weighed, p *postings.Posting, tf *[NumFie
 	d.names[p.Chunk] += (w.w[Names]+w.w[Joined])*sat + w.all*w.idfC*float32(min(p.TF[Definitions], 2))
 }
 
-// saturate is BM25's: n occurrences in a text whose length is norm times the mean.
+// saturate computes BM25's saturation for n occurrences in a text whose length is norm times the
+// mean.
 func saturate(n, k1, norm float32) float32 { return n * (k1 + 1) / (n + k1*norm) }
 
 func (d *sums) addFile(s *Segment, w *weighed, file uint32, tf *[NumFields]float32, m *means) {
@@ -294,7 +295,7 @@ func (d *sums) addFile(s *Segment, w *weighed, file uint32, tf *[NumFields]float
 	}
 }
 
-// best takes the best chunks of each file, and the highest score of each list.
+// best finds the best chunks of each file, and the highest score of each list.
 func (r *scored) best(at int) {
 	d := &r.sums[at]
 	for i, f := range d.files {

@@ -7,10 +7,10 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/words"
 )
 
-// TokenizerKey names what LogWords does; change it with that.
+// TokenizerKey identifies the behaviour of LogWords; change it whenever LogWords changes.
 const TokenizerKey = "ranking-2"
 
-// LogWords are the terms of a commit's message, as a gitlog.Options.Tokenizer.
+// LogWords returns the terms of a commit's message. It is used as gitlog.Options.Tokenizer.
 func LogWords(text string) []string {
 	var s words.Splitter
 	var out []string
@@ -18,23 +18,23 @@ func LogWords(text string) []string {
 	return out
 }
 
-// votes are the files that commits with messages like the query changed.
+// votes holds the files that commits with messages like the query changed.
 type votes struct {
-	of []vote // by file of the log
+	of []vote // by file number of the log
 }
 
 type vote struct {
-	score float32 // as a share of the best
-	rank  float32 // 1 for the first, falling with those above
-	near  float32 // the score again, by nearKnobs
-	text  float32 // the score of all messages of the file's commits, as a share of the best
+	score float32 // as a share of the best score
+	rank  float32 // 1 for the first, decreasing with the number of files above
+	near  float32 // the score computed with nearKnobs
+	text  float32 // score of all messages of the file's commits, as a share of the best
 }
 
-// nearKnobs are those of a second search of the messages, beside one by the log's own:
-// newer commits count more, and those of many files more than there.
+// nearKnobs are the parameters of a second search of the messages, besides the one with the log's
+// defaults: newer commits count more, and commits of many files count more than with the defaults.
 var nearKnobs = gitlog.Params{K1: 1.2, B: 0.5, HalfLife: 6 * 365 * 24 * time.Hour, FileExponent: 0.5}
 
-// maxVotes bounds the files that are taken from the log.
+// maxVotes limits the files that are taken from the log.
 const maxVotes = 200
 
 func votesFor(q *Query, log *Log) *votes {

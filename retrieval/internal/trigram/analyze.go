@@ -6,22 +6,22 @@ import (
 	"unicode/utf8"
 )
 
-// info is what is known of the matches of an expression, as folded text. Where texts is set, it is
-// all of them. Else every match starts with one of heads, ends with one of tails, and the document
-// around it holds need.
+// info describes the matches of an expression, as folded text. If texts is set, it lists all
+// matches. Otherwise every match starts with one of heads, ends with one of tails, and the document
+// around it satisfies need.
 type info struct {
 	finite bool
-	texts  []string // if finite; none of them: nothing can match
-	heads  []string // if not finite; "" among them: nothing is known
+	texts  []string // if finite; an empty list means that nothing can match
+	heads  []string // if not finite; "" among them means that nothing is known
 	tails  []string
 	need   *node
 }
 
 const (
-	maxTexts   = 64   // of one expression; more are known by their heads and tails only
-	maxClass   = 64   // characters of a class, folded
-	maxText    = 4096 // bytes of all texts together
-	maxRepeats = 16   // of one expression that are looked at one by one
+	maxTexts   = 64   // of one expression; for more, only heads and tails are known
+	maxClass   = 64   // folded characters of a class
+	maxText    = 4096 // total bytes of all texts
+	maxRepeats = 16   // repetitions of an expression that are expanded one by one
 )
 
 var (
@@ -34,8 +34,8 @@ func finite(texts ...string) info {
 	return info{finite: true, texts: slices.Compact(texts)}
 }
 
-// analyze finds out about re. Where nothing of the match can lie before (first) or behind it
-// (last), it may start or end with the newline beside the match.
+// analyze analyses re. If nothing else of the match can precede it (first) or follow it (last), its
+// match may include the newline before or after it.
 func analyze(re *syntax.Regexp, first, last bool) info {
 	switch re.Op {
 	case syntax.OpNoMatch:
@@ -48,7 +48,7 @@ func analyze(re *syntax.Regexp, first, last bool) info {
 		}
 		return empty
 	case syntax.OpEndLine, syntax.OpEndText:
-		if last { // who searches line by line may not count a carriage return as part of one
+		if last { // a line-by-line search may not count a carriage return as part of the line
 			return finite("\n", "\r")
 		}
 		return empty
@@ -73,12 +73,12 @@ func analyze(re *syntax.Regexp, first, last bool) info {
 	case syntax.OpRepeat:
 		return repeated(analyze(re.Sub[0], false, false), re.Min, re.Max)
 	}
-	return unknown // any character; any number of something
+	return unknown // any character; any number of repetitions
 }
 
 func sequence(subs []*syntax.Regexp, first, last bool) info {
 	out := empty
-	ends := 0 // from here on nothing matches text
+	ends := 0 // from here on, subexpressions match no text
 	for i, sub := range subs {
 		if !zeroWidth(sub) {
 			ends = i + 1
@@ -91,7 +91,7 @@ func sequence(subs []*syntax.Regexp, first, last bool) info {
 	return out
 }
 
-// zeroWidth reports that re never matches text.
+// zeroWidth reports whether re matches only empty text.
 func zeroWidth(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpEmptyMatch, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
@@ -100,7 +100,8 @@ func zeroWidth(re *syntax.Regexp) bool {
 	return false
 }
 
-// literal is text as it stands in a pattern. U+FFFD matches bytes that are not UTF-8, too.
+// literal returns the info of literal text in a pattern. U+FFFD also matches bytes that are not
+// UTF-8.
 func literal(runes []rune) info {
 	var text []byte
 	out := empty
@@ -115,7 +116,7 @@ func literal(runes []rune) info {
 	return out.then(finite(string(text)))
 }
 
-// class is one of the characters between pairs of first and last.
+// class returns the info of one character out of the ranges in pairs.
 func class(pairs []rune) info {
 	var texts []string
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -136,7 +137,7 @@ func class(pairs []rune) info {
 	return unknown
 }
 
-// repeated is something min times or more, up to max; a max below 0 is no bound.
+// repeated returns the info of min to max repetitions; a negative max means no limit.
 func repeated(one info, min, max int) info {
 	if min == 0 {
 		if max == 0 {
@@ -154,14 +155,14 @@ func repeated(one info, min, max int) info {
 		n++
 	}
 	if n < min || max != min {
-		// Whatever follows, the last of it is one more.
+		// Whatever follows, the match ends with one more repetition.
 		out = out.then(unknown)
 		out.tails = one.ends().tails
 	}
 	return out
 }
 
-// oneOf is what is known where one of several matches.
+// oneOf returns the info of an alternation.
 func oneOf(branches ...info) info {
 	var texts []string
 	every := true
@@ -188,7 +189,7 @@ func oneOf(branches ...info) info {
 	return out
 }
 
-// then is what is known where a and behind it b matches.
+// then returns the info of a followed by b.
 func (a info) then(b info) info {
 	if a.finite && b.finite {
 		if out, ok := product(a.texts, b.texts); ok {
@@ -206,7 +207,8 @@ func (a info) then(b info) info {
 			out.tails = shortened(tails, tail)
 		}
 	}
-	// Where the two meet. A finite side is whole there, so that its own trigrams are among these.
+	// The texts at the seam. A finite side is complete there, so that its own trigrams are
+	// included.
 	left, right := a.joint(true), b.joint(false)
 	a, b = a.ends(), b.ends()
 	if out.heads == nil {
@@ -226,7 +228,7 @@ func (a info) then(b info) info {
 	return out
 }
 
-// joint are the texts that end (or start) a match, as long as they are known.
+// joint returns the known texts that end (or start) a match.
 func (a info) joint(atEnd bool) []string {
 	switch {
 	case a.finite:
@@ -237,7 +239,7 @@ func (a info) joint(atEnd bool) []string {
 	return a.heads
 }
 
-// ends is the same knowledge without the texts themselves.
+// ends returns the same information without the texts themselves.
 func (a info) ends() info {
 	if !a.finite {
 		return a
@@ -245,7 +247,7 @@ func (a info) ends() info {
 	return info{heads: shortened(a.texts, head), tails: shortened(a.texts, tail), need: requirement(a.texts)}
 }
 
-// requirement is what a document must hold that holds one of the texts.
+// requirement returns what a document must contain if it contains one of the texts.
 func requirement(texts []string) *node {
 	var parts []*node
 	for _, s := range texts {
@@ -257,7 +259,7 @@ func requirement(texts []string) *node {
 	return join(opOr, parts...)
 }
 
-// trigrams are the different ones of a text, ascending.
+// trigrams returns the distinct trigrams of a text, ascending.
 func trigrams(s string) []uint32 {
 	var out []uint32
 	for i := 2; i < len(s); i++ {

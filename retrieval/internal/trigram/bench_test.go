@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// sourceTree is text to measure with: Go's own source, or the trees that LUTHIER_TREES names,
-// parted as in PATH.
+// sourceTree returns text to measure with: Go's own source, or the trees that LUTHIER_TREES lists,
+// separated as in PATH.
 func sourceTree(b *testing.B) (docs [][]byte, size int) {
 	b.Helper()
 	roots := filepath.SplitList(os.Getenv("LUTHIER_TREES"))
@@ -66,7 +66,7 @@ func build(docs [][]byte) *Builder {
 	return bd
 }
 
-// BenchmarkHeap reports what a builder holds before Bytes, in parts of the source.
+// BenchmarkHeap reports the memory that a builder uses before Bytes, relative to the source.
 func BenchmarkHeap(b *testing.B) {
 	docs, size := sourceTree(b)
 	var before, after runtime.MemStats
@@ -81,7 +81,7 @@ func BenchmarkHeap(b *testing.B) {
 	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(size), "heap/source")
 }
 
-// BenchmarkOneFile is the least that an index costs.
+// BenchmarkOneFile measures the minimum cost of an index.
 func BenchmarkOneFile(b *testing.B) {
 	text, err := os.ReadFile("reader.go")
 	if err != nil {
@@ -106,7 +106,8 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkCandidates reports how many documents a query names for each that has a match.
+// BenchmarkCandidates reports the number of documents that a query selects for each document with a
+// match.
 func BenchmarkCandidates(b *testing.B) {
 	docs, _ := sourceTree(b)
 	r, err := Open(build(docs).Bytes())

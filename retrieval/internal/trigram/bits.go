@@ -5,15 +5,15 @@ import (
 	"math/bits"
 )
 
-// A sorted list of n different numbers below N is written as a binary interpolative code: the
-// middle one, in as many bits as the numbers it can be need, then both halves, whose bounds are
-// known by then. Runs of neighbours take no bits at all.
+// A sorted list of n distinct numbers below N is encoded with a binary interpolative code: first
+// the middle number, in as many bits as its range needs, then both halves, whose bounds are known
+// by then. Runs of consecutive numbers take no bits at all.
 
-// bitWriter appends bits, the highest first.
+// bitWriter appends bits, the highest-order bit first.
 type bitWriter struct {
 	out  []byte
 	word uint64
-	free uint // bits of word that are still free, from below
+	free uint // number of low-order bits of word that are still free
 }
 
 func (w *bitWriter) bits(v uint32, n uint) {
@@ -24,7 +24,7 @@ func (w *bitWriter) bits(v uint32, n uint) {
 	w.word |= uint64(v) << w.free
 }
 
-// flush writes whole bytes out.
+// flush writes out the whole bytes.
 func (w *bitWriter) flush() {
 	for w.free <= 56 {
 		w.out = append(w.out, byte(w.word>>56))
@@ -33,7 +33,7 @@ func (w *bitWriter) flush() {
 	}
 }
 
-// list writes a sorted list of numbers in [lo, hi), from a byte boundary to the next.
+// list writes a sorted list of numbers in [lo, hi), starting and ending at a byte boundary.
 func (w *bitWriter) list(list []uint32, hi uint32) {
 	w.word, w.free = 0, 64
 	w.part(list, 0, hi)
@@ -53,8 +53,8 @@ func (w *bitWriter) part(list []uint32, lo, hi uint32) {
 	}
 }
 
-// below writes v, which is less than r. Where r is no power of two, the values in the middle take a
-// bit less.
+// below writes v, which is less than r. If r is not a power of two, the values in the middle take
+// one bit less.
 func (w *bitWriter) below(v, r uint32) {
 	n, short := widths(r)
 	if v -= (r - short) / 2; int32(v) < 0 {
@@ -67,21 +67,21 @@ func (w *bitWriter) below(v, r uint32) {
 	}
 }
 
-// widths are the bits that a number below r takes, and how many of the numbers take one bit less. r
-// is at least 2.
+// widths returns the number of bits for a number below r, and how many of the numbers take one bit
+// less. r is at least 2.
 func widths(r uint32) (n uint, short uint32) {
 	n = uint(bits.Len32(r - 1))
 	return n, uint32(uint64(1)<<n - uint64(r))
 }
 
-// bitReader reads what bitWriter wrote. Behind the end of the data it reads zeros, whatever the
-// data: a list that it makes is sorted and within its bounds even of foreign bytes.
+// bitReader reads the output of bitWriter. After the end of the data it reads zeros. A list that it
+// decodes is sorted and within its bounds for any data, even untrusted bytes.
 type bitReader struct {
 	data []byte
 	pos  uint // in bits
 }
 
-// word is the next 57 bits or more, the first of them highest.
+// word returns the next 57 bits or more, with the first bit highest.
 func (r *bitReader) word() uint64 {
 	i := r.pos >> 3
 	if i+8 <= uint(len(r.data)) {
@@ -94,8 +94,7 @@ func (r *bitReader) word() uint64 {
 	return binary.BigEndian.Uint64(tail[:]) << (r.pos & 7)
 }
 
-// list reads as many numbers in [lo, hi) as out has room for, which must not be more than there
-// are.
+// list reads len(out) numbers in [lo, hi), which must not be more than there are.
 func (r *bitReader) list(out []uint32, lo, hi uint32) {
 	for len(out) > 0 {
 		if uint32(len(out)) == hi-lo {

@@ -4,25 +4,26 @@ import (
 	"fmt"
 )
 
-// Builder makes an index. It is for one goroutine; make one for each part that is built at the same
-// time.
+// Builder builds an index. It is not safe for concurrent use; use one for each part that is built
+// in parallel.
 type Builder struct {
 	docs  []uint32 // numbers of the documents, ascending
 	lists postings
-	seen  []uint64 // a bit for each trigram of the document at hand
-	found []uint32 // the trigrams of the document at hand
-	text  []byte   // the same, folded
-	size  int      // of all text so far
+	seen  []uint64 // a bit for each trigram of the current document
+	found []uint32 // the trigrams of the current document
+	text  []byte   // the current document, folded
+	size  int      // total size of the text so far
 }
 
-// NewBuilder makes an empty index. It grows to about half of the text that is added, and 2 MB.
+// NewBuilder returns an empty builder. It grows to about half the size of the added text, plus 2
+// MB.
 func NewBuilder() *Builder {
 	return &Builder{lists: newPostings()}
 }
 
-// Add adds a document. Documents come in ascending order of their numbers, or Add panics. A large
-// file is better added as several documents of whole lines, if what is searched for lies in one
-// line.
+// Add adds a document. Documents must be added in ascending order of their numbers, or Add panics.
+// If searches match within lines, it is better to add a large file as several documents of whole
+// lines.
 func (b *Builder) Add(doc uint32, text []byte) {
 	if n := len(b.docs); n > 0 && b.docs[n-1] >= doc {
 		panic(fmt.Sprintf("trigram: add document %d: %d was added before; documents must come in ascending order", doc, b.docs[n-1]))
@@ -37,7 +38,7 @@ func (b *Builder) Add(doc uint32, text []byte) {
 	}
 }
 
-// folded is text folded between two newlines.
+// folded returns the folded text between two newlines.
 func (b *Builder) folded(text []byte) []byte {
 	out := append(b.text[:0], '\n')
 	if ascii(text) {
@@ -63,11 +64,11 @@ func ascii(text []byte) bool {
 	return true
 }
 
-// smallText is as much text as is not worth the table of trigrams seen: an index of one changed
-// file is made at once.
+// smallText is the size up to which the table of seen trigrams is not worth its cost, so that the
+// index of one changed file is made very quickly.
 const smallText = 64 << 10
 
-// collect finds the trigrams of text: the different ones, unless there is little text in all.
+// collect finds the trigrams of text. They are distinct unless there is little text in total.
 func (b *Builder) collect(text []byte) {
 	b.found = b.found[:0]
 	if b.size += len(text); b.seen == nil && b.size > smallText {
@@ -79,7 +80,7 @@ func (b *Builder) collect(text []byte) {
 			t = t<<8&0xffffff | uint32(c)
 			b.found = append(b.found, t)
 		}
-		b.found = b.found[1:] // the first is a pair
+		b.found = b.found[1:] // the first is only a pair
 		return
 	}
 	t = t<<8 | uint32(text[1])

@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// Candidates are the documents that a query is to be looked for in, ascending. The caller owns the
-// slice.
+// Candidates returns the documents that may match a query, ascending. The caller owns the slice.
 func (r *Reader) Candidates(q *Query) []uint32 {
 	e := evaluation{r: r, lists: map[uint32]list{}}
 	places, every := e.node(q.root)
@@ -21,8 +20,8 @@ func (r *Reader) Candidates(q *Query) []uint32 {
 	return out
 }
 
-// evaluation answers one query. It remembers what it looked up, as the branches of an or often
-// share trigrams.
+// evaluation answers one query. It caches the lists it looked up, because the branches of an or
+// often share trigrams.
 type evaluation struct {
 	r     *Reader
 	lists map[uint32]list
@@ -38,8 +37,8 @@ func (e *evaluation) find(key uint32) list {
 	return l
 }
 
-// estimate is how many documents a part can name at most, and how many entries of lists are to be
-// read to know.
+// estimate returns the maximum number of documents that a part can select, and the number of list
+// entries that must be read to find out.
 func (e *evaluation) estimate(n *node) (most uint32, work uint64) {
 	switch n.op {
 	case opNone:
@@ -59,7 +58,8 @@ func (e *evaluation) estimate(n *node) (most uint32, work uint64) {
 	return uint32(min(sum, uint64(e.r.n))), work
 }
 
-// node is the places of a part's documents, or every document. The places must not be changed.
+// node returns the positions of a part's documents, or reports that it selects every document. The
+// positions must not be changed.
 func (e *evaluation) node(n *node) (places []uint32, every bool) {
 	switch n.op {
 	case opNone:
@@ -72,8 +72,8 @@ func (e *evaluation) node(n *node) (places []uint32, every bool) {
 	return e.or(n)
 }
 
-// operand is a trigram or a part, how many documents it can name, and how many entries of lists
-// there are to read for it.
+// operand is a trigram or a part, with the number of documents it can select and the number of list
+// entries to read for it.
 type operand struct {
 	sub  *node
 	key  uint32
@@ -119,13 +119,13 @@ func (e *evaluation) places(o operand) ([]uint32, bool) {
 	return places, false
 }
 
-// worth is how many entries of lists may be read to be rid of one candidate: some ten nanoseconds
-// each, against the ten microseconds and more that reading and searching a file takes.
+// worth is the number of list entries that may be read to exclude one candidate: an entry takes
+// about ten nanoseconds, and reading and searching a file takes ten microseconds or more.
 const worth = 1000
 
-// and starts with what names the fewest documents, and leaves out what would cost more to read than
-// it is likely to save: at best the share of documents it does not name, and hardly more than twice
-// what the one before it saved.
+// and starts with the operand that selects the fewest documents, and leaves out operands that would
+// cost more to read than they are likely to save: at best the share of documents they do not
+// select, and hardly more than twice what the previous operand saved.
 func (e *evaluation) and(n *node) ([]uint32, bool) {
 	ops := e.operands(n)
 	slices.SortStableFunc(ops, func(a, b operand) int {
@@ -174,7 +174,8 @@ func (e *evaluation) or(n *node) ([]uint32, bool) {
 	return out, false
 }
 
-// intersect is what is in both of two ascending lists. A much longer one is searched, not walked.
+// intersect returns the elements common to two ascending lists. If one list is much longer, it is
+// searched rather than walked.
 func intersect(a, b []uint32) []uint32 {
 	if len(a) > len(b) {
 		a, b = b, a

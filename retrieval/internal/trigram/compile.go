@@ -5,12 +5,12 @@ import (
 	"regexp/syntax"
 )
 
-// maxPattern bounds what is analysed; the index is not asked about longer patterns.
+// maxPattern limits the size of patterns that are analysed; longer patterns do not use the index.
 const maxPattern = 1 << 16
 
-// Compile makes a query of a pattern that the parser reads with these flags: [syntax.Perl] as
-// package regexp does. Whether . matches newlines and whether ^ and $ are at lines or at the ends
-// of the text makes no difference: the query holds for both. The error is that of the parser.
+// Compile makes a query from a pattern, parsed with these flags: [syntax.Perl] as in package
+// regexp. It makes no difference whether . matches newlines and whether ^ and $ match at lines or
+// at the ends of the text: the query is valid for both. The error is that of the parser.
 func Compile(pattern string, flags syntax.Flags) (*Query, error) {
 	re, err := syntax.Parse(pattern, flags)
 	if err != nil {
@@ -22,9 +22,9 @@ func Compile(pattern string, flags syntax.Flags) (*Query, error) {
 	return CompileTree(re), nil
 }
 
-// CompileTree makes a query of a parsed expression, which it does not change. It holds for whoever
-// searches a document as a whole or line by line, also when the end of a line is taken to be before
-// its carriage return, and when \A and \z are taken for ^ and $.
+// CompileTree makes a query from a parsed expression, which it does not change. The query is valid
+// for searches of whole documents or line by line, even if the end of a line counts as before its
+// carriage return, and if \A and \z are treated as ^ and $.
 func CompileTree(re *syntax.Regexp) *Query {
 	return &Query{root: analyze(re, true, true).ends().need}
 }

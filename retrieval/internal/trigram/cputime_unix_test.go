@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// ownTime is the processor time of this process, which other work on the machine disturbs less than
-// the clock.
+// ownTime returns the processor time of this process, which other work on the machine disturbs less
+// than elapsed time.
 func ownTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// foldRune is the character that stands for all those which differ from r in case only: the
-// lower-case letter where one of them is ASCII (k for the Kelvin sign, s for the long s), else the
-// smallest.
+// foldRune returns the character that represents all characters that differ from r only in case:
+// the lower-case letter if one of them is ASCII (k for the Kelvin sign, s for the long s),
+// otherwise the smallest.
 func foldRune(r rune) rune {
 	if r < utf8.RuneSelf {
 		return rune(foldByte[r])
@@ -25,13 +25,13 @@ func foldRune(r rune) rune {
 	return low
 }
 
-// noCase reports quickly that r lies where no letters have case: East Asian scripts and Hangul,
-// which make up whole texts.
+// noCase quickly reports whether r is in a range without case: East Asian scripts and Hangul, which
+// make up whole texts.
 func noCase(r rune) bool {
 	return r >= 0x2e80 && r < 0xa640 || r >= 0xac00 && r < 0xfb00
 }
 
-// foldByte folds ASCII and leaves all other bytes alone.
+// foldByte folds ASCII and leaves all other bytes unchanged.
 var foldByte = func() (t [256]byte) {
 	for i := range t {
 		t[i] = byte(i)
@@ -42,7 +42,7 @@ var foldByte = func() (t [256]byte) {
 	return t
 }()
 
-// appendFolded appends text folded. What comes of two texts joined at a character is the two
+// appendFolded appends text folded. Folding two texts joined at a character boundary gives the two
 // results joined: queries are built from the parts of an expression and rely on it.
 func appendFolded(dst, text []byte) []byte {
 	for i := 0; i < len(text); {

@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// An index is, in little-endian numbers:
+// The format of an index; numbers are little-endian:
 //
 //	header    64 bytes, see below
 //	documents their numbers as distances (the first: itself), as variable-length bytes
@@ -17,8 +17,8 @@ import (
 //	checks    CRC-32C of every 4,096 bytes of the lists
 //	lists     of the documents of each trigram, by their place in the table of documents; see bits.go
 //
-// The sum in the header is of all but the lists, and is checked when the index is opened. Lists are
-// checked when they are read.
+// The checksum in the header covers everything except the lists, and is verified when the index is
+// opened. Lists are verified when they are read.
 const (
 	magic      = "ltrigram"
 	version    = 1
@@ -29,8 +29,8 @@ const (
 	checkSize  = 4
 )
 
-// header is the start of an index: magic, version, foldVersion, then these, then the sum over all
-// before it and the tables.
+// header is the start of an index: magic, version, foldVersion, then these fields, then the
+// checksum of everything before it and of the tables.
 type header struct {
 	docs, grams        uint32
 	docBytes, dirBytes uint32
@@ -41,8 +41,8 @@ const sumOffset = headerSize - 4
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// foldVersion says by which tables text was folded. Under others a search could miss what was
-// indexed.
+// foldVersion identifies the tables with which text was folded. With other tables a search could
+// miss indexed text.
 func foldVersion() uint32 {
 	return crc32.Checksum([]byte(unicode.Version), castagnoli)
 }
@@ -57,8 +57,8 @@ func (h header) append(dst []byte) []byte {
 	return append(dst, make([]byte, headerSize-len(dst))...)
 }
 
-// Bytes is the index of what was added. The builder stays as it is, so that more can be added for
-// another index.
+// Bytes encodes the added documents as an index. The builder is unchanged, so that more can be
+// added for another index.
 func (b *Builder) Bytes() []byte {
 	lists := b.lists.lists
 	order := make([]uint32, len(lists))
@@ -85,7 +85,7 @@ func (b *Builder) Bytes() []byte {
 		docs = b.lists.read(docs[:0], l)
 		start := len(w.out)
 		w.list(docs, n)
-		if l.count < n { // a list of all is empty
+		if l.count < n { // a list that includes every document is empty
 			dir = binary.AppendUvarint(dir, uint64(len(w.out)-start))
 		}
 	}
@@ -115,7 +115,7 @@ func (b *Builder) join(anchors, dir, lists []byte) []byte {
 	return append(out, lists...)
 }
 
-// tableSum is the sum over header and tables, without the sum's own place.
+// tableSum returns the checksum of header and tables, without the bytes of the checksum itself.
 func tableSum(tables []byte) uint32 {
 	return crc32.Update(crc32.Checksum(tables[:sumOffset], castagnoli), castagnoli, tables[headerSize:])
 }

@@ -28,7 +28,8 @@ func damaged(t testing.TB) (data []byte, q *Query, want []uint32) {
 	return data, q, r.Candidates(q)
 }
 
-// A damaged byte makes the index refused, or more candidates than there need be; never fewer.
+// TestDamage: because of a damaged byte, the index is refused or selects more candidates than
+// necessary, but never fewer.
 func TestDamage(t *testing.T) {
 	data, q, want := damaged(t)
 	refused, more := 0, 0
@@ -66,7 +67,8 @@ func superset(got, want []uint32) bool {
 	return true
 }
 
-// FuzzOpen changes an index; its sums are mended, so that what lies behind them is reached.
+// FuzzOpen changes an index and corrects its checksums, so that the code behind the checks is
+// reached.
 func FuzzOpen(f *testing.F) {
 	data, _, _ := damaged(f)
 	f.Add(data, "main|trigram")
@@ -95,7 +97,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// mendSums makes the sums right, as far as the sizes in the header allow.
+// mendSums corrects the checksums, if the sizes in the header allow it.
 func mendSums(data []byte) {
 	if len(data) < headerSize {
 		return
@@ -123,7 +125,7 @@ func mendSums(data []byte) {
 	le.PutUint32(data[sumOffset:], tableSum(data[:end]))
 }
 
-// FuzzNoneMissing compares with package regexp.
+// FuzzNoneMissing compares with package regexp: no matching document may be missing.
 func FuzzNoneMissing(f *testing.F) {
 	for _, s := range [][2]string{
 		{`(?i)kelvin scale$`, "x \u212aelvin \u017fCALE\r\n"}, {`a(b|cd)*?e{2,3}[^f]`, "abcdabeeg"}, {`^\s*func\s+\w+`, "\n\tfunc x"},

@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// alphabets of texts and of expressions over them; each is small, so that things match.
+// alphabets of texts and of expressions over them. Each is small, so that matches are frequent.
 var alphabets = [][]string{
 	{"a", "b", "c", "\n"},
 	{"a", "B", "k", "K", "\u212a", "s", "\u017f", "S", " "},
@@ -31,7 +31,8 @@ func (g *generator) text(n int) string {
 	return b.String()
 }
 
-// runes of the alphabet, without U+FFFD most of the time, which bytes that are not UTF-8 decode to.
+// rune returns a character of the alphabet. Most of the time it avoids U+FFFD, to which invalid
+// UTF-8 decodes.
 func (g *generator) rune() rune {
 	for {
 		for _, r := range g.alphabet[g.rnd.IntN(len(g.alphabet))] {
@@ -94,7 +95,7 @@ func (g *generator) tree(depth int) *syntax.Regexp {
 		case n < 8:
 			return g.class()
 		}
-		// An OpNoMatch is rarely of use.
+		// An OpNoMatch is rarely useful.
 		return &syntax.Regexp{Op: leaves[g.rnd.IntN(len(leaves)-g.rnd.IntN(2))]}
 	}
 	sub := func() *syntax.Regexp { return g.tree(g.rnd.IntN(depth)) }

@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// postings are the lists that grow: for each trigram the documents where it is. A list is its first
-// document and the distances to the next ones, as variable-length bytes in pieces of an arena. No
-// list is an allocation of its own.
+// postings holds the growing lists: for each trigram the documents that contain it. A list is its
+// first document and the distances to the next ones, as variable-length bytes in pieces of an
+// arena. No list is a separate allocation.
 type postings struct {
 	table []uint32 // open addressing: index of the entry + 1
 	shift uint
@@ -20,10 +20,10 @@ type posting struct {
 	count uint32
 	first uint32
 	last  uint32
-	head  uint32 // of the first piece in arena; 0 if there is none
-	pos   uint32 // where the next byte goes
-	end   uint32 // of the piece; its last four bytes will name the next one
-	size  uint32 // of the piece
+	head  uint32 // first piece in arena; 0 if there is none
+	pos   uint32 // position of the next byte
+	end   uint32 // end of the piece, whose last four bytes will hold the position of the next one
+	size  uint32 // size of the piece
 }
 
 func newPostings() postings {
@@ -40,7 +40,7 @@ func (p *postings) grow(size int) {
 	}
 }
 
-// slot is where the table names the list of a trigram, or would.
+// slot returns the slot of the table that holds the list of a trigram, or would hold it.
 func (p *postings) slot(key uint32) *uint32 {
 	mask := uint32(len(p.table) - 1)
 	for i := key * 0x9e3779b1 >> p.shift; ; i++ {
@@ -99,7 +99,7 @@ func (p *postings) pushByte(l *posting, c byte) {
 
 const linkBytes = 4
 
-// nextPiece is the size of a piece behind one of a size; 0 stands for none.
+// nextPiece returns the size of the piece after one of the given size; 0 stands for none.
 func nextPiece(size uint32) uint32 {
 	if size == 0 {
 		return 12

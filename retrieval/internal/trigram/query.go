@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// Query is what a document must hold to be searched: trigrams, joined by and and or. It is safe for
-// several goroutines.
+// Query is a condition that a document must satisfy to be searched: trigrams joined by and and or.
+// It is safe for concurrent use.
 type Query struct {
 	root *node
 }
 
-// All reports that the index cannot help: every document may hold a match.
+// All reports whether the index cannot help: every document may contain a match.
 func (q *Query) All() bool { return q.root.op == opAll }
 
-// None reports that no document can hold a match.
+// None reports whether no document can contain a match.
 func (q *Query) None() bool { return q.root.op == opNone }
 
-// String shows what is asked of the index, such as `"fun" "unc" ("mai"|"tes" "est")`; ALL and NONE
-// stand for themselves.
+// String returns the condition in readable form, such as `"fun" "unc" ("mai"|"tes" "est")`, or ALL
+// or NONE.
 func (q *Query) String() string { return q.root.string(false) }
 
 type op uint8
@@ -34,12 +34,12 @@ const (
 	opOr
 )
 
-// node is a part of a query. Nodes are never changed once made, so that they may be shared.
+// node is a part of a query. Nodes are never changed once made, so that they can be shared.
 type node struct {
 	op    op
 	grams []uint32 // ascending
-	subs  []*node  // of the other operation
-	size  int      // trigrams in all
+	subs  []*node  // of the opposite operation
+	size  int      // total number of trigrams
 	hash  uint64
 }
 
@@ -48,16 +48,16 @@ var (
 	none = &node{op: opNone}
 )
 
-// maxGrams bounds a query; a larger one is not worth asking.
+// maxGrams limits the size of a query; a larger one is not worth evaluating.
 const maxGrams = 1024
 
-// leaf holds where all trigrams are; they must be ascending.
+// leaf returns a node that requires all the trigrams, which must be ascending.
 func leaf(grams []uint32) *node {
 	return (&node{op: opAnd, grams: grams}).sealed()
 }
 
-// join makes one node of several: what decides alone decides, what changes nothing goes, and what
-// has the same operation is taken in.
+// join combines several nodes into one: a part that decides the result alone becomes the result,
+// parts that change nothing are dropped, and parts with the same operation are merged.
 func join(o op, parts ...*node) *node {
 	decides, neutral := none, all
 	if o == opOr {
@@ -97,7 +97,7 @@ func join(o op, parts ...*node) *node {
 	return out.sealed()
 }
 
-// shared are the trigrams that every part asks for.
+// shared returns the trigrams that every part requires.
 func shared(parts []*node) []uint32 {
 	var out []uint32
 	first := true
@@ -119,7 +119,8 @@ func shared(parts []*node) []uint32 {
 	return out
 }
 
-// without is what is left to ask of n, an and, when it is known that the trigrams are there.
+// without returns the remaining condition of n, an and, if the given trigrams are known to be
+// there.
 func (n *node) without(grams []uint32) *node {
 	if n.op == opNone {
 		return n
@@ -131,7 +132,8 @@ func (n *node) without(grams []uint32) *node {
 	return join(opAnd, &node{op: opAnd, grams: left, subs: n.subs})
 }
 
-// sealed completes a new node, or returns a smaller one that asks for less.
+// sealed completes a new node. If the node is too large, it returns a smaller one with a weaker
+// condition.
 func (n *node) sealed() *node {
 	n.size = len(n.grams)
 	h := fnv.New64a()
@@ -154,7 +156,7 @@ func (n *node) sealed() *node {
 	return n.lessOr()
 }
 
-// lessAnd is an and of the small parts of n.
+// lessAnd returns an and of the small parts of n.
 func (n *node) lessAnd() *node {
 	subs := slices.SortedStableFunc(slices.Values(n.subs), func(a, b *node) int { return cmp.Compare(a.size, b.size) })
 	out := &node{op: opAnd, grams: n.grams[:min(len(n.grams), maxGrams/2)]}
@@ -168,7 +170,7 @@ func (n *node) lessAnd() *node {
 	return join(opAnd, out)
 }
 
-// lessOr is an or of parts of the parts of n, if there is room for one trigram of each.
+// lessOr returns an or of parts of the parts of n, if there is room for one trigram of each.
 func (n *node) lessOr() *node {
 	if len(n.grams)+len(n.subs) > maxGrams {
 		return all
@@ -187,7 +189,7 @@ func (n *node) lessOr() *node {
 	return join(opOr, out)
 }
 
-// distinct leaves out what stands there twice.
+// distinct removes duplicates.
 func distinct(subs []*node) []*node {
 	if len(subs) < 2 {
 		return subs

@@ -8,10 +8,10 @@ import (
 	"sort"
 )
 
-// Reader answers queries from an index. It is safe for several goroutines.
+// Reader answers queries from an index. It is safe for concurrent use.
 type Reader struct {
 	docs    []uint32
-	n       uint32 // documents
+	n       uint32 // number of documents
 	grams   uint32
 	anchors []byte
 	dir     []byte
@@ -21,9 +21,9 @@ type Reader struct {
 
 var errNotIndex = errors.New("trigram: open index: these bytes are none; build it anew")
 
-// Open reads an index in place: data must stay as it is while the reader is used. It checks header
-// and tables, not the lists: those are checked when a query reads them, and one that is damaged
-// counts as if it named every document.
+// Open reads an index in place: data must not change while the reader is used. It checks header and
+// tables, but not the lists. A list is checked when a query reads it; a damaged list counts as if
+// it contained every document.
 func Open(data []byte) (*Reader, error) {
 	if len(data) < headerSize || string(data[:len(magic)]) != magic {
 		return nil, errNotIndex
@@ -60,8 +60,8 @@ func cut(want uint64, have int) error {
 	return fmt.Errorf("trigram: open index: %d bytes expected, %d there: the data was cut off; build it anew", want, have)
 }
 
-// readDocs reads the numbers of the documents. Each takes a byte at least, which bounds what a
-// lying header can ask for.
+// readDocs reads the numbers of the documents. Each takes at least a byte, so an incorrect header
+// cannot cause a large allocation.
 func (r *Reader) readDocs(b []byte) error {
 	if uint64(r.n) > uint64(len(b)) {
 		return errNotIndex
@@ -80,18 +80,18 @@ func (r *Reader) readDocs(b []byte) error {
 	return nil
 }
 
-// Docs are the numbers of all documents, ascending. The slice must not be changed.
+// Docs returns the numbers of all documents, ascending. The slice must not be changed.
 func (r *Reader) Docs() []uint32 { return r.docs }
 
-// list is where the documents of one trigram are.
+// list locates the documents of one trigram.
 type list struct {
 	count uint32
 	at    uint64
 	size  uint64
-	bad   bool // the directory cannot be read here: any document may be meant
+	bad   bool // the directory cannot be read here: any document may contain the trigram
 }
 
-// find looks a trigram up. A count of 0 says that no document has it.
+// find looks up a trigram. A count of 0 means that no document contains it.
 func (r *Reader) find(key uint32) list {
 	groups := len(r.anchors) / anchorSize
 	g := sort.Search(groups, func(i int) bool { return binary.LittleEndian.Uint32(r.anchors[i*anchorSize:]) > key }) - 1
@@ -127,7 +127,7 @@ func (r *Reader) find(key uint32) list {
 	return list{}
 }
 
-// directory reads numbers, and remembers whether one was missing.
+// directory reads numbers, and records whether one was missing.
 type directory struct {
 	b   []byte
 	bad bool
@@ -143,7 +143,7 @@ func (d *directory) number() uint64 {
 	return v
 }
 
-// read appends the places of a list's documents in the table of documents. It reports false where
+// read appends the positions of a list's documents in the table of documents. It reports false if
 // the data is damaged.
 func (r *Reader) read(dst []uint32, l list) ([]uint32, bool) {
 	if l.bad || !r.intact(l) {
@@ -156,7 +156,7 @@ func (r *Reader) read(dst []uint32, l list) ([]uint32, bool) {
 	return dst, true
 }
 
-// intact checks the sums of the blocks that a list lies in.
+// intact verifies the checksums of the blocks that contain a list.
 func (r *Reader) intact(l list) bool {
 	end := l.at + l.size
 	if end < l.at || end > uint64(len(r.lists)) {

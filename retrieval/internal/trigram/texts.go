@@ -2,7 +2,8 @@ package trigram
 
 import "slices"
 
-// product joins each of a with each of b. It gives up where that makes too many.
+// product concatenates each element of a with each of b. It reports false if that would make too
+// many.
 func product(a, b []string) ([]string, bool) {
 	if len(a)*len(b) > maxTexts {
 		return nil, false
@@ -28,15 +29,16 @@ func (a info) tooMuch() bool {
 	return len(a.texts) > maxTexts || size > maxText
 }
 
-// Two bytes of a neighbour make a trigram with one's own first byte; more would add nothing.
+// head returns the first two bytes, which together with the last bytes of a neighbour form
+// trigrams; more would add nothing.
 func head(s string) string { return s[:min(len(s), 2)] }
 func tail(s string) string { return s[max(0, len(s)-2):] }
 
 func firstByte(s string) string { return s[:min(len(s), 1)] }
 func lastByte(s string) string  { return s[max(0, len(s)-1):] }
 
-// shortened cuts each text. The empty one among them says that nothing is known, and stands alone
-// then.
+// shortened cuts each text. If one becomes empty, nothing is known, and the result is only the
+// empty text.
 func shortened(texts []string, cut func(string) string) []string {
 	out := make([]string, len(texts))
 	for i, s := range texts {
@@ -48,8 +50,8 @@ func shortened(texts []string, cut func(string) string) []string {
 	return slices.Compact(out)
 }
 
-// fewer is the texts without doubles, cut to a byte where they are too many, and nothing known
-// where they still are.
+// fewer returns the texts without duplicates. If there are too many, they are cut to a byte; if
+// there are still too many, nothing is known.
 func fewer(texts []string, cut func(string) string) []string {
 	out := shortened(texts, func(s string) string { return s })
 	if len(out) > maxTexts {

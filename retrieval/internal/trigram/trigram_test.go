@@ -97,7 +97,7 @@ func TestCandidates(t *testing.T) {
 		flags   syntax.Flags
 		want    []uint32
 	}{
-		{`func main`, syntax.Perl, []uint32{0, 1}}, // case is not known to the index
+		{`func main`, syntax.Perl, []uint32{0, 1}}, // the index ignores case
 		{`func\s+main`, syntax.Perl, []uint32{0, 1, 8}},
 		{`kelvin scale`, syntax.Perl | syntax.FoldCase, []uint32{2}},
 		{`nothing`, syntax.Perl, nil},
@@ -125,7 +125,7 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
-// Numbers of documents need not be without gaps.
+// TestNumbersOfDocuments: the numbers of documents may have gaps.
 func TestNumbersOfDocuments(t *testing.T) {
 	b := NewBuilder()
 	want := []uint32{3, 70000, 1<<32 - 1}
@@ -188,7 +188,8 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// Every document that package regexp finds a match in is a candidate, whatever the expression.
+// TestNoneMissing: every document in which package regexp finds a match is a candidate, whatever
+// the expression.
 func TestNoneMissing(t *testing.T) {
 	tier.Normal(t)
 	rnd := rand.New(rand.NewPCG(3, 4))
@@ -233,7 +234,7 @@ func TestNoneMissing(t *testing.T) {
 	}
 }
 
-// orbit is r and all that differ from it in case only.
+// orbit returns r and all characters that differ from it only in case.
 func orbit(r rune) []rune {
 	out := []rune{r}
 	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	blockRows  = 4096    // rows that one block gets at most
-	blockBytes = 8 << 20 // bytes, about
-	maxHeap    = 8 << 20 // bytes of new blocks that are kept beside the mapping before the file is mapped anew
+	blockRows  = 4096    // maximum number of rows in a block
+	blockBytes = 8 << 20 // approximate size in bytes
+	maxHeap    = 8 << 20 // bytes of new blocks kept outside the mapping before the file is mapped again
 )
 
-// Append stores the vectors of keys. When it returns without an error they are on the disk, and
-// found by searches from then on. Keys that the store has are left as they are.
+// Append stores the vectors of keys. When it returns without an error, they are on the disk and
+// visible to searches. Keys that the store already has are skipped.
 //
-// All vectors have the number of components of the store, at most MaxDim. They need not be of
-// length 1 but must have a length: neither zeros alone nor numbers that are not finite. If one is
-// not so, none is stored.
+// All vectors must have the store's number of components, at most MaxDim. They need not be of
+// length 1, but all components must be finite and not all zero. If one vector is invalid, none is
+// stored.
 func (s *Store) Append(keys []Key, vectors [][]float32) error {
 	if len(keys) != len(vectors) {
 		return fmt.Errorf("vectors: append: %d keys with %d vectors", len(keys), len(vectors))
@@ -58,7 +58,7 @@ func (s *Store) Append(keys []Key, vectors [][]float32) error {
 	return nil
 }
 
-// rowsOf returns how many rows of dim components a block gets at most.
+// rowsOf returns the maximum number of rows of dim components in a block.
 func rowsOf(dim int) int { return min(blockRows, blockBytes/int(blockSize(kindRows, 1, dim))) }
 
 // unitRows returns the vectors scaled to length 1.
@@ -80,7 +80,7 @@ func unitRows(vectors [][]float32, dim int) ([][]float32, error) {
 	return rows, nil
 }
 
-// missing leaves out what the store has, and all but the first of keys that are given twice.
+// missing leaves out keys that the store has, and all but the first of repeated keys.
 func (s *Store) missing(keys []Key, rows [][]float32) (newKeys []Key, newRows [][]float32, err error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -98,7 +98,7 @@ func (s *Store) missing(keys []Key, rows [][]float32) (newKeys []Key, newRows []
 	return newKeys, newRows, err
 }
 
-// Delete removes the vectors of keys. Their room in the file is used again after Tidy.
+// Delete removes the vectors of keys. Tidy frees their space in the file.
 func (s *Store) Delete(keys []Key) error {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -118,7 +118,7 @@ func (s *Store) Delete(keys []Key) error {
 	return nil
 }
 
-// present returns those of keys that the store has.
+// present returns the keys that the store has.
 func (s *Store) present(keys []Key) (had []Key, err error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -133,14 +133,15 @@ func (s *Store) present(keys []Key) (had []Key, err error) {
 	return had, err
 }
 
-// ready makes sure that Append can be called, before work is put into vectors.
+// ready checks that Append can be called, before vectors are computed.
 func (s *Store) ready() error {
 	s.write.Lock()
 	defer s.write.Unlock()
 	return s.writable()
 }
 
-// writable makes sure that this process may write: it becomes the writer if the one before is gone.
+// writable checks that this process may write. If the previous writer is gone, this process becomes
+// the writer.
 func (s *Store) writable() error {
 	switch {
 	case s.isClosed():
@@ -162,7 +163,7 @@ func (s *Store) writable() error {
 	return nil
 }
 
-// put writes a block and takes it in.
+// put writes a block and adds it to the state.
 func (s *Store) put(b *block, data []byte, dim int) error {
 	if !s.memory {
 		if err := s.writeBlock(b, data, dim); err != nil {
@@ -180,17 +181,17 @@ func (s *Store) put(b *block, data []byte, dim int) error {
 	return nil
 }
 
-// remap has all blocks lie in the mapped file instead of the heap. When that cannot be they stay,
-// which costs memory but breaks nothing.
+// remap moves all blocks from the heap to the mapped file. If mapping fails, they stay, which costs
+// memory but breaks nothing.
 func (s *Store) remap() {
 	if data, unmap, err := mapFile(s.file, s.st.end); err == nil {
 		s.st.rebind(data, unmap)
 	}
 }
 
-// writeBlock appends a block to the file, which it makes if there is none.
+// writeBlock appends a block to the file, which it creates if there is none.
 func (s *Store) writeBlock(b *block, data []byte, dim int) (err error) {
-	if s.st.end == 0 { // only who holds s.write changes it
+	if s.st.end == 0 { // changed only while s.write is held
 		h := header{model: s.cfg.Model, dim: dim}
 		b.off = h.size()
 		_, err := s.replace(func(w io.Writer) error {
@@ -216,9 +217,10 @@ func (s *Store) writeBlock(b *block, data []byte, dim int) (err error) {
 	return nil
 }
 
-// replace writes a new file and puts it in the place of the old, which renamed tells.
+// replace writes a new file and renames it over the old one. renamed reports whether the old file
+// was replaced.
 func (s *Store) replace(write func(w io.Writer) error) (renamed bool, err error) {
-	temp := s.path + ".tmp" // of the one process that may write
+	temp := s.path + ".tmp" // only one process may write
 	f, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
 		return false, err
@@ -229,7 +231,7 @@ func (s *Store) replace(write func(w io.Writer) error) (renamed bool, err error)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return false, errors.Join(err, os.Remove(temp))
 	}
-	if s.file != nil { // where an open file cannot be replaced
+	if s.file != nil { // for systems on which an open file cannot be replaced
 		err = s.file.Close()
 		s.file = nil
 	}

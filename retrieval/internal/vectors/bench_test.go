@@ -14,9 +14,9 @@ import (
 )
 
 // BenchmarkSearch searches 200,000 vectors of 384 components in a mapped file for the ten nearest.
-// Beside each search it reads as many bytes of memory with the standard library's vectorised search
-// for a byte on all processors; limit-ratio is the fastest search in units of the fastest reading.
-// exact-rows is how many rows were computed in float32.
+// Alongside each search it reads the same number of bytes of memory on all processors with the
+// standard library's vectorised search for a byte; limit-ratio is the time of the fastest search
+// divided by that of the fastest read. exact-rows is the number of rows computed in float32.
 func BenchmarkSearch(b *testing.B) {
 	const n, dim = 200_000, 384
 	path := filepath.Join(b.TempDir(), "bench.vectors")
@@ -24,7 +24,7 @@ func BenchmarkSearch(b *testing.B) {
 	s := open(b, path)
 	r := random(9)
 	queries := cloud(r, 64, dim)
-	search(b, s, queries[0], 10) // checks the blocks
+	search(b, s, queries[0], 10) // verifies the blocks
 	memory := make([]byte, n*dim)
 	for i := range memory {
 		memory[i] = byte(i) | 1
@@ -50,7 +50,7 @@ func BenchmarkSearch(b *testing.B) {
 	b.ReportMetric(float64(exactRows(b, s, queries)), "exact-rows")
 }
 
-// readAll looks for a zero byte, which is not there.
+// readAll searches for a zero byte, which does not occur.
 func readAll(memory []byte) {
 	var wg sync.WaitGroup
 	workers := runtime.GOMAXPROCS(0)
@@ -64,7 +64,7 @@ func readAll(memory []byte) {
 	wg.Wait()
 }
 
-// exactRows returns how many rows a search computes in float32 on average.
+// exactRows returns the average number of rows that a search computes in float32.
 func exactRows(b *testing.B, s *Store, queries [][]float32) (rows int) {
 	for _, v := range queries {
 		q, err := newQuery(v)
@@ -126,7 +126,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkSelect looks 50,000 keys up.
+// BenchmarkSelect looks up 50,000 keys.
 func BenchmarkSelect(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "bench.vectors")
 	fillFile(b, path, 50_000, 64)
@@ -139,7 +139,8 @@ func BenchmarkSelect(b *testing.B) {
 	}
 }
 
-// BenchmarkAppend appends batches as embedders give them, each on the disk when it returns.
+// BenchmarkAppend appends batches of the size that embedders return, each of which is on the disk
+// when Append returns.
 func BenchmarkAppend(b *testing.B) {
 	for _, n := range []int{16, 256} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

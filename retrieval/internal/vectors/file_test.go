@@ -25,7 +25,7 @@ func reopened(t *testing.T, s *Store) *Store {
 	return open(t, s.path)
 }
 
-// same checks that a store finds what the definition finds among these vectors.
+// same checks that a store finds what an exhaustive search of these vectors finds.
 func same(t *testing.T, s *Store, keys []Key, vectors [][]float32) {
 	t.Helper()
 	if rows := s.Status().Rows; rows != len(keys) {
@@ -38,8 +38,8 @@ func same(t *testing.T, s *Store, keys []Key, vectors [][]float32) {
 	}
 }
 
-// TestStoreLasts appends, deletes, tidies and opens again; the store holds what it should at every
-// step.
+// TestStoreLasts appends, deletes, tidies and opens again; the store has the correct contents after
+// every step.
 func TestStoreLasts(t *testing.T) {
 	path := file(t)
 	names, all := keys(0, 9000), cloud(random(1), 9000, 48)
@@ -48,7 +48,7 @@ func TestStoreLasts(t *testing.T) {
 	for lo := 0; lo < 3000; lo += step {
 		add(t, s, names[lo:lo+step], all[lo:lo+step])
 	}
-	add(t, s, names[2000:], all[2000:]) // a thousand of which are there
+	add(t, s, names[2000:], all[2000:]) // a thousand of these exist already
 	same(t, s, names, all)
 	s = reopened(t, s)
 	same(t, s, names, all)
@@ -72,7 +72,7 @@ func TestStoreLasts(t *testing.T) {
 	same(t, s, append(names[6000:], names[:100]...), append(all[6000:], all[:100]...))
 }
 
-// TestAppendRefuses stores nothing when one vector cannot be stored.
+// TestAppendRefuses: if one vector cannot be stored, none is.
 func TestAppendRefuses(t *testing.T) {
 	s := open(t, file(t))
 	add(t, s, keys(0, 1), [][]float32{{1, 2, 3}})
@@ -90,7 +90,7 @@ func TestAppendRefuses(t *testing.T) {
 	}
 }
 
-// TestOtherFiles replaces what cannot be used, and says why.
+// TestOtherFiles: files that cannot be used are replaced, and the reason is reported.
 func TestOtherFiles(t *testing.T) {
 	good := func(model string, dim int) []byte {
 		path := file(t)
@@ -149,8 +149,8 @@ func TestOtherFiles(t *testing.T) {
 	}
 }
 
-// TestCutOff cuts the file at many lengths: what remains is the vectors whose blocks are whole, and
-// more can be appended.
+// TestCutOff truncates the file at many lengths: the vectors in complete blocks remain, and more
+// can be appended.
 func TestCutOff(t *testing.T) {
 	path := file(t)
 	s := open(t, path)
@@ -190,8 +190,8 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestNeverWritten has the last block as a crash of the system can leave it: long enough, its end
-// all zeros.
+// TestNeverWritten has a last block as a crash of the system can leave it: of the right length,
+// with zeros at its end.
 func TestNeverWritten(t *testing.T) {
 	path := file(t)
 	s := open(t, path)
@@ -210,7 +210,7 @@ func TestNeverWritten(t *testing.T) {
 		torn := bytes.Clone(data)
 		clear(torn[from:])
 		if bytes.Equal(torn, data) {
-			continue // only filling was lost
+			continue // only padding was lost
 		}
 		if err := os.WriteFile(path, torn, 0o666); err != nil {
 			t.Fatal(err)
@@ -223,8 +223,8 @@ func TestNeverWritten(t *testing.T) {
 	}
 }
 
-// TestDamage flips bytes of a file anywhere. No search gives a wrong vector; what was damaged is
-// missing and can be appended anew, after which the store is whole.
+// TestDamage flips bytes anywhere in a file. No search returns a wrong vector. Damaged vectors are
+// missing and can be appended again, after which the store is complete.
 func TestDamage(t *testing.T) {
 	path := file(t)
 	s := open(t, path)
@@ -269,8 +269,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestCutUnderMapping has another program empty the file while it is open: searches fail, the
-// process lives.
+// TestCutUnderMapping: if another program empties the file while it is open, searches fail but the
+// process survives.
 func TestCutUnderMapping(t *testing.T) {
 	if !mapped {
 		t.Skip("the file is not mapped here")
@@ -293,7 +293,7 @@ func TestCutUnderMapping(t *testing.T) {
 	}
 }
 
-// TestNoDirectory keeps vectors in memory where the file cannot be written.
+// TestNoDirectory: if the file cannot be written, vectors are kept in memory.
 func TestNoDirectory(t *testing.T) {
 	parent := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(parent, nil, 0o666); err != nil {
@@ -308,8 +308,8 @@ func TestNoDirectory(t *testing.T) {
 	}
 }
 
-// TestTwoStores has one object write and another read the same file: the reader sees what is new
-// when it looks, and writes once the writer is gone.
+// TestTwoStores: of two stores on the same file, one writes and the other reads. The reader sees
+// new vectors after Refresh, and can write once the writer is closed.
 func TestTwoStores(t *testing.T) {
 	path := file(t)
 	names, all := keys(0, 3000), cloud(random(1), 3000, 32)
@@ -350,7 +350,7 @@ func TestTwoStores(t *testing.T) {
 	same(t, reopened(t, r), names, all)
 }
 
-// TestTogether searches, appends, deletes and tidies at once.
+// TestTogether searches, appends, deletes and tidies concurrently.
 func TestTogether(t *testing.T) {
 	s := open(t, file(t))
 	names, all := keys(0, 1600), cloud(random(1), 1600, 32)

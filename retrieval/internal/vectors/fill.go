@@ -9,34 +9,34 @@ import (
 	"sync/atomic"
 )
 
-// FillConfig says how missing vectors are made.
+// FillConfig configures how missing vectors are computed.
 type FillConfig struct {
-	// Embed returns a vector for each text. An error that has a method Refused() bool which returns
-	// true says that a text among them can never be embedded: then the batch is halved until that
-	// one is alone, and is left out. Any other error ends the filling, and so do many refusals in a
-	// row: then something else is wrong.
+	// Embed returns a vector for each text. If the error has a method Refused() bool that returns
+	// true, a text among them can never be embedded: then the batch is halved until that text is
+	// alone, and it is skipped. Any other error ends Fill, and so do many refusals in a row,
+	// because then something else is wrong.
 	Embed func(ctx context.Context, texts []string) ([][]float32, error)
 
-	Batch    int            // texts of one call of Embed; 0 means 64
-	Workers  int            // calls of Embed at a time; 0 means 1
-	Rate     float64        // texts a second at most; 0 means no limit
+	Batch    int            // texts per call of Embed; 0 means 64
+	Workers  int            // concurrent calls of Embed; 0 means 1
+	Rate     float64        // maximum number of texts per second; 0 means no limit
 	Progress func(Progress) // called after each batch, from one goroutine at a time
 }
 
-// Progress counts texts; equal texts count once.
+// Progress counts texts; identical texts count once.
 type Progress struct {
-	Total   int   // that have to be made
-	Added   int   // that were made and kept
-	Skipped int   // that could not be read or embedded
-	Err     error // why the first of those was skipped
+	Total   int   // texts without a vector at the start
+	Added   int   // vectors computed and stored
+	Skipped int   // texts that could not be read or embedded
+	Err     error // why the first text was skipped
 }
 
-// Fill makes the vectors that the set lacks and appends them to its store. text returns a text by
-// its number; when it returns an error the text is skipped, since files change while they are read.
+// Fill computes the set's missing vectors and appends them to its store. text returns a text by its
+// number; if it returns an error, the text is skipped, since files may change while they are read.
 //
-// It returns when all is done, when ctx ends or with the first error of Embed or of the store. What
-// was embedded until then is kept, and the next Fill goes on from there. It is meant to run beside
-// searches.
+// Fill returns when all is done, when ctx ends, or on the first error of Embed or of the store. The
+// vectors computed until then are kept, and the next Fill continues from there. It can run at the
+// same time as searches.
 func (t *Set) Fill(ctx context.Context, text func(id int) (string, error), cfg FillConfig) (Progress, error) {
 	missing, err := t.Missing()
 	if err != nil {
@@ -75,7 +75,7 @@ func (t *Set) Fill(ctx context.Context, text func(id int) (string, error), cfg F
 	return f.progress, t.store.Tidy(ctx)
 }
 
-// filler is one Fill under way.
+// filler is a running Fill.
 type filler struct {
 	set  *Set
 	cfg  FillConfig
@@ -83,15 +83,15 @@ type filler struct {
 	fail func(error) // ends the filling
 	pace *pace
 
-	refused  atomic.Int64 // texts since the last that was embedded
+	refused  atomic.Int64 // texts refused since the last successful one
 	mu       sync.Mutex
 	progress Progress
 }
 
-// maxRefused is how many texts in a row may be refused.
+// maxRefused is the number of texts in a row that may be refused.
 const maxRefused = 32
 
-// work makes the vectors of batches until there are no more.
+// work computes the vectors of batches until there are no more.
 func (f *filler) work(ctx context.Context, batches <-chan []int) {
 	for ids := range batches {
 		var keys []Key
@@ -117,7 +117,7 @@ func (f *filler) work(ctx context.Context, batches <-chan []int) {
 	}
 }
 
-// batch makes the vectors of some texts, of fewer at a time where one is refused.
+// batch computes the vectors of some texts. If one is refused, it tries fewer texts at a time.
 func (f *filler) batch(ctx context.Context, keys []Key, texts []string) error {
 	if len(texts) == 0 {
 		return nil
@@ -157,7 +157,7 @@ func (f *filler) batch(ctx context.Context, keys []Key, texts []string) error {
 	return f.batch(ctx, keys[half:], texts[half:])
 }
 
-// count reports that so many vectors were added, or that a text was skipped.
+// count reports that added vectors were stored, or that a text was skipped.
 func (f *filler) count(added int, skipped error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

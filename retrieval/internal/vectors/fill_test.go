@@ -32,7 +32,7 @@ func texts(n int) (keys []Key, text func(int) (string, error)) {
 	return keys, func(i int) (string, error) { return fmt.Sprintf("text %d", i), nil }
 }
 
-// TestFill makes vectors, once for each text, with several workers, and reports how far it is.
+// TestFill computes vectors, once for each text, with several workers, and reports its progress.
 func TestFill(t *testing.T) {
 	s := open(t, file(t))
 	keys, text := texts(500)
@@ -67,7 +67,7 @@ type refusal struct{ error }
 
 func (refusal) Refused() bool { return true }
 
-// TestFillSkips leaves texts out that cannot be read or embedded, and only those.
+// TestFillSkips: texts that cannot be read or embedded are skipped, and no others.
 func TestFillSkips(t *testing.T) {
 	s := open(t, "")
 	keys, plain := texts(100)
@@ -99,8 +99,8 @@ func TestFillSkips(t *testing.T) {
 	}
 }
 
-// TestFillGoesOn stops on an error and when it is cancelled, keeps what it has, and goes on from
-// there.
+// TestFillGoesOn: Fill stops on an error and when it is cancelled, keeps the vectors it has, and
+// continues from there.
 func TestFillGoesOn(t *testing.T) {
 	path := file(t)
 	keys, text := texts(200)
@@ -139,7 +139,7 @@ func TestFillGoesOn(t *testing.T) {
 	}
 }
 
-// TestFillGivesUp ends when everything is refused, long before every text was tried.
+// TestFillGivesUp: if everything is refused, Fill ends long before every text was tried.
 func TestFillGivesUp(t *testing.T) {
 	s := open(t, "")
 	keys, text := texts(5000)
@@ -153,7 +153,7 @@ func TestFillGivesUp(t *testing.T) {
 	}
 }
 
-// TestFillRefuses ends with what an embedder must not do.
+// TestFillRefuses: invalid results of an embedder end Fill with an error.
 func TestFillRefuses(t *testing.T) {
 	s := open(t, "")
 	keys, text := texts(20)
@@ -174,7 +174,8 @@ func TestFillRefuses(t *testing.T) {
 	}
 }
 
-// TestPace holds the rate: the tenth batch may begin no earlier than the nine before it allow.
+// TestPace checks the rate limit: the tenth batch may not begin earlier than the rate allows after
+// nine batches.
 func TestPace(t *testing.T) {
 	p := newPace(1000)
 	begin := time.Now()

@@ -10,7 +10,7 @@ func putFloat(b []byte, x float32) { binary.LittleEndian.PutUint32(b, math.Float
 
 func float(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }
 
-// soundness is what is known of the rounded rows of a block.
+// soundness records whether the rounded rows of a block have been verified, and the result.
 type soundness struct{ known atomic.Int32 }
 
 const (
@@ -18,7 +18,7 @@ const (
 	isDamaged = 2
 )
 
-// sound tells whether the rounded rows are what was written; it reads them the first time.
+// sound reports whether the rounded rows are intact. It verifies them on the first call.
 func (b *block) sound() bool {
 	known := b.state.known.Load()
 	if known == 0 {
@@ -46,7 +46,7 @@ func (b bits) grown(n int) bits {
 	return b
 }
 
-// any tells whether the set holds a row of [lo,hi).
+// any reports whether the set contains a row of [lo,hi).
 func (b bits) any(lo, hi int) bool {
 	for lo < hi {
 		word := b[lo>>6] >> (lo & 63)

@@ -8,7 +8,8 @@ import (
 	"hash/crc32"
 )
 
-// The file, all numbers little-endian, every part filled up with zeros to a multiple of 64 bytes:
+// The file format; all numbers are little-endian, and every part is padded with zeros to a multiple
+// of 64 bytes:
 //
 //	header   magic, version, dim, length of the model's name, checksum of all these and the name; at 64 the name
 //	block    head (64 bytes) and body, again and again
@@ -19,7 +20,7 @@ import (
 //	rounded  n rows of stride bytes, signed numbers
 //	exact    n rows of dim float32
 //
-// The body of a block of n deleted keys is a table of the keys alone.
+// The body of a block of n deleted keys is a table of only the keys.
 const (
 	fileMagic  = "LUTHVEC\n"
 	version    = 1
@@ -40,7 +41,7 @@ func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
 func pad(n int64) int64 { return (n + 63) &^ 63 }
 
-// header is what stands at the beginning of the file.
+// header is the beginning of the file.
 type header struct {
 	model string
 	dim   int
@@ -86,7 +87,7 @@ func parseHeader(data []byte) (h header, err error) {
 	return h, nil
 }
 
-// blockSize is the size of a block with its head.
+// blockSize returns the size of a block including its head.
 func blockSize(kind, n, dim int) int64 {
 	rows := int64(n)
 	if kind == kindDead {
@@ -95,7 +96,7 @@ func blockSize(kind, n, dim int) int64 {
 	return headSize + pad(28*rows) + pad(rows*int64(strideOf(dim))) + pad(4*rows*int64(dim))
 }
 
-// block is some rows, or some deleted keys.
+// block holds some rows, or some deleted keys.
 type block struct {
 	off  int64 // in the file
 	size int64
@@ -108,7 +109,7 @@ type block struct {
 	state              soundness
 }
 
-// bind cuts the parts of a block out of its bytes, which it knows to be enough.
+// bind sets the parts of a block to slices of data, which must be long enough.
 func (b *block) bind(data []byte, dim int) {
 	n, at := int64(b.n), int64(headSize)
 	part := func(size int64) []byte {
@@ -130,7 +131,7 @@ func (b *block) bind(data []byte, dim int) {
 // key returns the key of row i.
 func (b *block) key(i int) Key { return Key(b.keys[16*i : 16*i+16]) }
 
-// exactRow returns the bytes of a row as float32, nil when they are damaged.
+// exactRow returns the bytes of a row as float32, or nil if they are damaged.
 func (b *block) exactRow(i, dim int) []byte {
 	row := b.exact[4*dim*i : 4*dim*(i+1)]
 	if checksum(row) != binary.LittleEndian.Uint32(b.sums[4*i:]) {
@@ -139,7 +140,7 @@ func (b *block) exactRow(i, dim int) []byte {
 	return row
 }
 
-// table returns the parts of the body that are checked when the file is opened.
+// table returns the parts of the body that are verified when the file is opened.
 func (b *block) table(data []byte) []byte {
 	if b.kind == kindDead {
 		return data[headSize : headSize+16*b.n]
@@ -159,8 +160,8 @@ func (b *block) seal(data []byte) {
 	put(data[60:], checksum(data[:60]))
 }
 
-// parseHead reads the head of a block at the beginning of data, nil when there is none or when the
-// block does not fit.
+// parseHead parses the head of a block at the beginning of data. It returns nil if there is none or
+// the block does not fit.
 func parseHead(data []byte, dim int) *block {
 	if len(data) < headSize || string(data[:4]) != blockMagic || checksum(data[:60]) != binary.LittleEndian.Uint32(data[60:]) {
 		return nil
@@ -176,8 +177,8 @@ func parseHead(data []byte, dim int) *block {
 	return b
 }
 
-// parseBody cuts the parts out of a block, if its table is sound. The rounded and exact rows are
-// not looked at.
+// parseBody sets the parts of a block if its table is intact. It does not read the rounded and
+// exact rows.
 func (b *block) parseBody(data []byte, dim int) bool {
 	if checksum(b.table(data)) != binary.LittleEndian.Uint32(data[16:]) {
 		return false
@@ -187,12 +188,12 @@ func (b *block) parseBody(data []byte, dim int) bool {
 	return true
 }
 
-// maxDamaged is how many damaged tables are tolerated before the rest of a file is given up: a file
-// made for it could have so many that reading them all would take hours.
+// maxDamaged is the number of damaged tables after which the rest of a file is abandoned: a
+// malicious file could have so many that reading them all would take hours.
 const maxDamaged = 64
 
-// parseBlocks reads the blocks from off on. end is where the last whole one ends; lost counts the
-// bytes between blocks that belong to none.
+// parseBlocks parses the blocks from off on. end is the end of the last complete block; lost counts
+// the bytes between blocks that belong to none.
 func parseBlocks(data []byte, off int64, dim int) (blocks []*block, end, lost int64) {
 	end = off
 	for damaged := 0; off < int64(len(data)) && damaged < maxDamaged; {
@@ -215,7 +216,7 @@ func parseBlocks(data []byte, off int64, dim int) (blocks []*block, end, lost in
 		end = off
 		blocks = append(blocks, b)
 	}
-	// A crash of the system can leave a last block whose size is right and whose content never
+	// After a crash of the system, the last block may have the right size while its contents never
 	// reached the disk.
 	for len(blocks) > 0 {
 		last := blocks[len(blocks)-1]
@@ -227,7 +228,7 @@ func parseBlocks(data []byte, off int64, dim int) (blocks []*block, end, lost in
 	return blocks, end, lost
 }
 
-// whole tells whether all checksums of the block's rows are right.
+// whole reports whether all checksums of the block's rows are correct.
 func (b *block) whole(dim int) bool {
 	if b.kind == kindDead {
 		return true
@@ -240,7 +241,7 @@ func (b *block) whole(dim int) bool {
 	return b.sound()
 }
 
-// encodeRows makes a block of rows that are of length 1.
+// encodeRows makes a block of rows, which must have length 1.
 func encodeRows(keys []Key, rows [][]float32, dim int) (*block, []byte) {
 	b := &block{kind: kindRows, n: len(keys), size: blockSize(kindRows, len(keys), dim)}
 	data := make([]byte, b.size)

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// FuzzFile opens any bytes as a store, searches it, appends to it, writes it anew and opens it
-// again. Nothing may panic, hang or take memory that the file's size does not justify, and what was
-// appended must be there.
+// FuzzFile opens arbitrary bytes as a store, searches it, appends to it, rewrites it and opens it
+// again. Nothing may panic, hang or use more memory than the file's size justifies, and the
+// appended vectors must be there.
 func FuzzFile(f *testing.F) {
 	for _, n := range []int{1, 3, 70} {
 		path := filepath.Join(f.TempDir(), "seed")
@@ -74,7 +74,7 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// mendSums makes the checksums of a file right, so that what lies behind them is read.
+// mendSums corrects the checksums of a file, so that the code behind the checks is reached.
 func mendSums(data []byte) {
 	h := header{}
 	if len(data) < headSize {

@@ -5,11 +5,11 @@ import (
 	"runtime/debug"
 )
 
-// errCut says that mapped memory was gone: another program made the file shorter.
+// errCut means that mapped memory was gone: another program truncated the file.
 var errCut = errors.New("the file was cut short while it was open; delete it and start again")
 
-// guarded calls fn, which reads mapped memory. Without it a file that is cut short would end the
-// process.
+// guarded calls fn, which reads mapped memory, and turns a memory fault into an error. Otherwise a
+// truncated file would crash the process.
 func guarded(fn func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -17,7 +17,7 @@ func guarded(fn func() error) (err error) {
 		if v == nil {
 			return
 		}
-		if _, ok := v.(interface{ Addr() uintptr }); !ok { // what a fault of memory is known by
+		if _, ok := v.(interface{ Addr() uintptr }); !ok { // memory faults are recognised by this method
 			panic(v)
 		}
 		err = errCut

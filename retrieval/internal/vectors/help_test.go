@@ -21,8 +21,8 @@ func keys(lo, hi int) (list []Key) {
 	return list
 }
 
-// cloud makes vectors that lie as embeddings do: around some hundred topics, in a narrow cone, a
-// few components much larger than the rest, not of length 1.
+// cloud makes vectors with the distribution of embeddings: around about a hundred topics, in a
+// narrow cone, with a few components much larger than the rest, and not of length 1.
 func cloud(r *rand.Rand, n, dim int) [][]float32 {
 	topics := make([][]float32, 100)
 	for i := range topics {
@@ -51,8 +51,8 @@ func gauss(r *rand.Rand, dim int, deviation float64) []float32 {
 
 func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 11)) }
 
-// naive is the search by its definition: the cosines of all vectors, of float32 components of
-// length 1, sorted.
+// naive searches exhaustively: it computes the cosines of all vectors in float32 after scaling them
+// to length 1, and sorts them.
 func naive(t testing.TB, keys []Key, vectors [][]float32, query []float32, k int) []Scored {
 	t.Helper()
 	q := make([]float32, len(query))

@@ -2,16 +2,16 @@ package vectors
 
 import "hash/maphash"
 
-// index finds rows by their keys: a hash table with open addressing whose entries are a row number
-// plus one and, so that keys elsewhere in memory are seldom looked at, half of the hash. The seed
-// keeps a file from choosing keys that collide.
+// index finds rows by their keys. It is a hash table with open addressing. An entry is a row number
+// plus one, and half of the hash, so that keys, which are elsewhere in memory, are rarely compared.
+// The random seed prevents a file from choosing colliding keys.
 type index struct {
 	slots []uint64
 	used  int
 	seed  maphash.Seed
 }
 
-// find returns the row of a key. keyOf gives the key of a row.
+// find returns the row of a key. keyOf returns the key of a row.
 func (x *index) find(k Key, keyOf func(row int) Key) (row int, ok bool) {
 	if len(x.slots) == 0 {
 		return 0, false
@@ -25,7 +25,7 @@ func (x *index) find(k Key, keyOf func(row int) Key) (row int, ok bool) {
 	return 0, false
 }
 
-// put sets the row of a key and returns the one it had.
+// put sets the row of a key and returns its previous row.
 func (x *index) put(k Key, row int, keyOf func(row int) Key) (old int, had bool) {
 	x.reserve(1, keyOf)
 	at, tag := x.begin(k)
@@ -66,7 +66,7 @@ func (x *index) reserve(n int, keyOf func(row int) Key) {
 	}
 }
 
-// begin returns where the search for a key starts, and its tag.
+// begin returns the position where the search for a key starts, and the key's tag.
 func (x *index) begin(k Key) (at int, tag uint32) {
 	h := maphash.Bytes(x.seed, k[:])
 	return int(h & uint64(len(x.slots)-1)), uint32(h >> 32)

@@ -5,10 +5,10 @@ import (
 	"encoding/hex"
 )
 
-// Key names a text: the first 16 bytes of its SHA-256.
+// Key identifies a text: the first 16 bytes of its SHA-256.
 type Key [16]byte
 
-// KeyOf returns the key of a text as it is given to the embedder.
+// KeyOf returns the key of a text in the form in which it is embedded.
 func KeyOf(text string) Key {
 	sum := sha256.Sum256([]byte(text))
 	return Key(sum[:16])

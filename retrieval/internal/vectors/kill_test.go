@@ -21,12 +21,12 @@ import (
 
 const childEnv = "LUTHIER_VECTORS_CHILD"
 
-// killRows is what the child appends at a time.
+// killRows is the number of rows that the child appends at a time.
 const killRows = 40
 
-// TestKilled kills a process at many moments while it appends, deletes and tidies. What it was told
-// is stored is there afterwards, with the right numbers, and the next process goes on in the same
-// file.
+// TestKilled kills a process at many moments while it appends, deletes and tidies. Vectors reported
+// as stored are there afterwards, with the correct values, and the next process continues with the
+// same file.
 func TestKilled(t *testing.T) {
 	if path := os.Getenv(childEnv); path != "" {
 		child(path)
@@ -56,7 +56,7 @@ func TestKilled(t *testing.T) {
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		for lines.Scan() { // what it said before it died
+		for lines.Scan() { // its output before it died
 			if n, err := strconv.Atoi(lines.Text()); err == nil {
 				acknowledged = max(acknowledged, n)
 			}
@@ -70,8 +70,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// child appends and says how many vectors are stored, until it is killed. Now and then it deletes
-// others, and writes the file anew.
+// child appends vectors and prints the number stored, until it is killed. Now and then it deletes
+// other vectors, and rewrites the file.
 func child(path string) {
 	s, err := Open(path, Config{Model: "test 1"})
 	if err != nil {
@@ -99,7 +99,7 @@ func child(path string) {
 	}
 }
 
-// stored returns how many vectors from the first on the store has.
+// stored returns the number of consecutive vectors from the first on that the store has.
 func stored(s *Store) (int, error) {
 	missing, err := s.Select(keys(0, 20_000)).Missing()
 	if err != nil || len(missing) == 0 {
@@ -108,7 +108,7 @@ func stored(s *Store) (int, error) {
 	return missing[0], nil
 }
 
-// killVectors are the vectors of texts lo to hi.
+// killVectors returns the vectors of texts lo to hi.
 func killVectors(lo, hi int) (all [][]float32) {
 	for i := lo; i < hi; i++ {
 		all = append(all, gauss(random(uint64(i)), 128, 1))
@@ -116,7 +116,7 @@ func killVectors(lo, hi int) (all [][]float32) {
 	return all
 }
 
-// checkKilled opens what a killed process left.
+// checkKilled checks the file that a killed process left.
 func checkKilled(t *testing.T, path string, round, acknowledged int) {
 	t.Helper()
 	s, err := Open(path, Config{Model: "test 1"})

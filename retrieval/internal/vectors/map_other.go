@@ -9,10 +9,10 @@ import (
 	"os"
 )
 
-// mapped says whether mapFile shares memory with the file instead of reading it.
+// mapped reports whether mapFile shares memory with the file instead of reading it.
 const mapped = false
 
-// mapFile returns the bytes of the file and what gives them back.
+// mapFile returns the bytes of the file and a function that releases them.
 func mapFile(f *os.File, size int64) ([]byte, func() error, error) {
 	if size > math.MaxInt {
 		return nil, nil, fmt.Errorf("%d bytes do not fit this system's memory", size)

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapped says whether mapFile shares memory with the file instead of reading it.
+// mapped reports whether mapFile shares memory with the file instead of reading it.
 const mapped = true
 
-// mapFile returns the bytes of the file and what gives them back.
+// mapFile returns the bytes of the file and a function that releases them.
 func mapFile(f *os.File, size int64) ([]byte, func() error, error) {
 	if size == 0 {
 		return nil, func() error { return nil }, nil

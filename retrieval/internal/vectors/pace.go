@@ -8,9 +8,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/wait"
 )
 
-// pace keeps work below a rate.
+// pace limits the rate of work.
 type pace struct {
-	rate float64 // a second; 0 for no limit
+	rate float64 // per second; 0 for no limit
 
 	mu   sync.Mutex
 	next time.Time // when the next piece of work may begin
@@ -18,7 +18,7 @@ type pace struct {
 
 func newPace(rate float64) *pace { return &pace{rate: rate} }
 
-// wait returns when n more may begin, or when ctx ends.
+// wait returns when n more pieces of work may begin, or when ctx ends.
 func (p *pace) wait(ctx context.Context, n int) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -29,7 +29,7 @@ func (p *pace) wait(ctx context.Context, n int) error {
 	return wait.For(ctx, time.Until(p.take(n)))
 }
 
-// take returns when n may begin, and puts those after them that much later.
+// take returns the time when n pieces of work may begin, and delays later ones accordingly.
 func (p *pace) take(n int) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()

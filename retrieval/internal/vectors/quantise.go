@@ -31,11 +31,11 @@ func unit(dst, v []float32) error {
 	return nil
 }
 
-// strideOf is the number of bytes that a rounded row of dim components takes.
+// strideOf returns the size in bytes of a rounded row of dim components.
 func strideOf(dim int) int { return (dim + tensor.RowStep - 1) / tensor.RowStep * tensor.RowStep }
 
-// roundRow rounds v to 8 bits: v[i] ≈ scale·dst[i]. slip is the length of what was lost, never less
-// than it is.
+// roundRow rounds v to 8 bits: v[i] ≈ scale·dst[i]. slip is an upper bound of the length of the
+// rounding error.
 func roundRow(dst []byte, v []float32) (scale, slip float32) {
 	scale = peak(v) / 127
 	lost := 0.0
@@ -56,12 +56,12 @@ func peak(v []float32) float32 {
 	return top
 }
 
-// query is a vector that is searched for.
+// query is a query vector.
 type query struct {
 	exact   []float32 // of length 1
 	rounded []int16   // exact[i] ≈ scale·rounded[i], zeros up to the stride
 	scale   float32
-	slip    float32 // length of what rounding lost
+	slip    float32 // length of the rounding error
 }
 
 func newQuery(v []float32) (*query, error) {
@@ -70,7 +70,7 @@ func newQuery(v []float32) (*query, error) {
 	if err := unit(q.exact, v); err != nil {
 		return nil, err
 	}
-	// No sum of products with numbers of 8 bits may leave 32 bits.
+	// No sum of products with 8-bit numbers may exceed 32 bits.
 	limit := float32(min(math.MaxInt16, math.MaxInt32/(128*stride)))
 	q.scale = peak(q.exact) / limit
 	lost := 0.0
@@ -84,12 +84,12 @@ func newQuery(v []float32) (*query, error) {
 	return q, nil
 }
 
-// margin returns a and b such that the true cosine of a row lies within a·slip+b of the rounded
-// one, where slip is the row's: |q·v − q̂·v̂| ≤ |q|·|v−v̂| + |q−q̂|·|v̂|, and |v̂| ≤ 1+slip. The
-// rest is for the last bits of single precision.
+// margin returns a and b such that the true cosine of a row is within a·slip+b of the rounded one,
+// where slip is the row's: |q·v − q̂·v̂| ≤ |q|·|v−v̂| + |q−q̂|·|v̂|, and |v̂| ≤ 1+slip. The
+// additional constants cover rounding in single precision.
 func (q *query) margin() (a, b float32) { return 1.0001 + q.slip, q.slip + 2e-6 }
 
-// cosine returns the product with a row of float32 in little-endian bytes.
+// cosine returns the dot product with a row of little-endian float32 numbers.
 func (q *query) cosine(row []byte) float32 {
 	row = row[:4*len(q.exact)]
 	sum := 0.0

@@ -21,8 +21,8 @@ func (h exactHit) before(o exactHit) int {
 	return bytes.Compare(h.key[:], o.key[:])
 }
 
-// rescore computes the cosines of the rows that can be among the nearest from float32, those first
-// that can be nearest, until no other row can be as near as the k-th that was found.
+// rescore computes exact float32 cosines of the rows that can be among the nearest, in descending
+// order of their highest possible cosine, until no other row can be as near as the k-th found.
 func (x *scanner) rescore() (best []exactHit, damaged []int, err error) {
 	near := slices.DeleteFunc(x.near, func(c candidate) bool { return c.top < x.floor })
 	slices.SortFunc(near, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.top, a.top), cmp.Compare(a.row, b.row)) })
@@ -43,7 +43,7 @@ func (x *scanner) rescore() (best []exactHit, damaged []int, err error) {
 				continue
 			}
 			score := x.q.cosine(row)
-			if score-score != 0 { // written by no program of ours
+			if score-score != 0 { // NaN: not written by this package
 				damaged = append(damaged, int(c.row))
 				continue
 			}
@@ -54,7 +54,8 @@ func (x *scanner) rescore() (best []exactHit, damaged []int, err error) {
 	return best, damaged, err
 }
 
-// damagedRows lists the rows of a block, whose first row is first, that are damaged and count.
+// damagedRows lists the live rows of a block that are damaged; first is the number of the block's
+// first row.
 func (x *scanner) damagedRows(b *block, first int) (rows []int) {
 	for i := range b.n {
 		if x.st.live.has(first+i) && b.exactRow(i, x.st.dim) == nil {
@@ -64,7 +65,7 @@ func (x *scanner) damagedRows(b *block, first int) (rows []int) {
 	return rows
 }
 
-// insert puts h into the k best, which are in order.
+// insert inserts h into the k best hits, which are sorted.
 func insert(best []exactHit, h exactHit, k int) []exactHit {
 	at, _ := slices.BinarySearchFunc(best, h, exactHit.before)
 	if at == k {

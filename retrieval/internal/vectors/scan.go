@@ -10,17 +10,17 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// scanner goes over the rounded rows on all processors and collects those that can be among the k
+// scanner scans the rounded rows on all processors and collects those that can be among the k
 // nearest.
 type scanner struct {
 	st   *state
 	q    *query
 	k    int
-	rows bits // that are searched
+	rows bits // rows to search
 	next atomic.Int64
 
 	mu      sync.Mutex
-	floor   float32 // the k-th nearest row is at least so near
+	floor   float32 // lower bound of the cosine of the k-th nearest row
 	near    []candidate
 	damaged []int
 	err     error
@@ -32,7 +32,7 @@ type candidate struct {
 	top float32
 }
 
-// scan takes the pieces of the store until there are none left.
+// scan processes the pieces of the store until none is left.
 func (x *scanner) scan(ctx context.Context) error {
 	x.floor = float32(math.Inf(-1))
 	workers := min(runtime.GOMAXPROCS(0), len(x.st.pieces))
@@ -45,8 +45,8 @@ func (x *scanner) scan(ctx context.Context) error {
 	return x.err
 }
 
-// work is one worker: a search of its own over the pieces it takes, which learns from the others
-// how near is near enough.
+// work is one worker: it searches the pieces it takes on its own, and shares the current bound with
+// the others.
 func (x *scanner) work(ctx context.Context) {
 	w := worker{scanner: x, floor: float32(math.Inf(-1))}
 	err := guarded(func() error {
@@ -74,13 +74,13 @@ func (x *scanner) work(ctx context.Context) {
 type worker struct {
 	*scanner
 	floor   float32
-	lows    lowest // the k highest of the lowest cosines that rows can have
+	lows    lowest // the k highest of the rows' lowest possible cosines
 	near    []candidate
 	damaged []int
 	dots    []int32
 }
 
-// exchange tells the others how near is near enough, and learns it from them.
+// exchange shares the current bound with the other workers.
 func (w *worker) exchange() {
 	w.scanner.mu.Lock()
 	defer w.scanner.mu.Unlock()
@@ -128,10 +128,10 @@ func (w *worker) collect(p *piece, dots []int32) {
 	}
 }
 
-// lowest keeps the largest numbers it was offered, the least of them first: a heap.
+// lowest keeps the largest numbers offered to it, as a heap with the smallest first.
 type lowest []float32
 
-// offer adds x to the k largest numbers. It returns the least of them, once there are k.
+// offer adds x to the k largest numbers. It returns the smallest of them, once there are k.
 func (h *lowest) offer(x float32, k int) (least float32, full bool) {
 	s := *h
 	if len(s) < k {

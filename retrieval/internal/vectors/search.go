@@ -5,22 +5,22 @@ import (
 	"fmt"
 )
 
-// Scored is a text that was found.
+// Scored is a text that a search found.
 type Scored struct {
 	Key   Key
 	Score float32 // cosine of the angle to the query, from -1 to 1
-	IDs   []int   // numbers of the texts in the Set that was searched, ascending; nil without one
+	IDs   []int   // numbers of the texts in the searched Set, ascending; nil without a Set
 }
 
-// Search returns the k vectors nearest to the query vector by the cosine, nearest first; of equal
-// ones those with smaller keys. They are exactly those that comparing with every vector in float32
-// gives. There are fewer than k only when the store has fewer.
+// Search returns the k vectors nearest to the query vector by cosine, nearest first; of equally
+// near ones, those with smaller keys come first. The result is exactly that of a comparison with
+// every vector in float32. There are fewer than k only if the store has fewer.
 func (s *Store) Search(ctx context.Context, vector []float32, k int) ([]Scored, error) {
 	return s.search(ctx, vector, k, nil)
 }
 
-// search searches the rows of a set, or all when it is nil. Rows that turn out to be damaged are
-// dropped, and the search is made again without them: their bounds may have kept others out.
+// search searches the rows of a set, or all rows if it is nil. Rows that turn out to be damaged are
+// dropped, and the search is repeated without them, because their bounds may have excluded others.
 func (s *Store) search(ctx context.Context, vector []float32, k int, set *Set) ([]Scored, error) {
 	q, err := newQuery(vector)
 	if err != nil {
@@ -38,8 +38,7 @@ func (s *Store) search(ctx context.Context, vector []float32, k int, set *Set) (
 	}
 }
 
-// searchOnce searches with the store locked. The rows of st that it found damaged come with the
-// result.
+// searchOnce searches with the store locked. It also returns the rows of st that it found damaged.
 func (s *Store) searchOnce(ctx context.Context, q *query, k int, set *Set) (found []Scored, st *state, damaged []int, err error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -74,7 +73,7 @@ func (s *Store) searchOnce(ctx context.Context, q *query, k int, set *Set) (foun
 	return found, st, damaged, err
 }
 
-// dropRows takes damaged rows out, unless the store has been loaded anew meanwhile.
+// dropRows drops damaged rows, unless the store has been reloaded meanwhile.
 func (s *Store) dropRows(st *state, rows []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestSearchIsExact compares searches with the definition, keys, order and scores to the last bit:
-// for vectors of several shapes and numbers of components, and where many of them are equal.
+// TestSearchIsExact compares searches with exhaustive ones: keys, order and scores to the last bit,
+// for vectors of several distributions and dimensions, and with many equal ones among them.
 func TestSearchIsExact(t *testing.T) {
 	r := random(1)
 	equal := gauss(r, 96, 1)
@@ -51,7 +51,8 @@ func TestSearchIsExact(t *testing.T) {
 	}
 }
 
-// spikes makes vectors of one large component and many small ones, which rounding to 8 bits loses.
+// spikes makes vectors of one large component and many small ones, which are lost when rounded to 8
+// bits.
 func spikes(n, dim int) [][]float32 {
 	r := random(2)
 	all := make([][]float32, n)
@@ -62,7 +63,7 @@ func spikes(n, dim int) [][]float32 {
 	return all
 }
 
-// TestSetSearch searches a part of a store, in which some texts stand twice and some have no vector
+// TestSetSearch searches a part of a store, in which some texts occur twice and some have no vector
 // yet.
 func TestSetSearch(t *testing.T) {
 	s := open(t, file(t))
@@ -111,7 +112,7 @@ func TestSetSearch(t *testing.T) {
 	}
 }
 
-// TestSearchRefuses covers what cannot be searched for.
+// TestSearchRefuses checks that invalid query vectors are refused.
 func TestSearchRefuses(t *testing.T) {
 	s := open(t, "")
 	if found := search(t, s, []float32{1, 2}, 3); found != nil {
@@ -145,7 +146,7 @@ func TestSearchRefuses(t *testing.T) {
 	}
 }
 
-// TestHugeK asks for everything.
+// TestHugeK requests more vectors than there are.
 func TestHugeK(t *testing.T) {
 	s := open(t, "")
 	vectors := cloud(random(4), 500, 32)

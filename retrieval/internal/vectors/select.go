@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Set is a choice of texts, by the keys of Store.Select. It follows its store: what is appended
-// later is found. It is safe for concurrent use.
+// Set is a selection of texts, by the keys of Store.Select. It follows its store: vectors appended
+// later are found. It is safe for concurrent use.
 type Set struct {
 	store *Store
 	keys  []Key
@@ -15,7 +15,7 @@ type Set struct {
 	sel *selection
 }
 
-// selection is a set at one state of the store.
+// selection is a set resolved for one state of the store.
 type selection struct {
 	st      *state
 	gen     uint64
@@ -25,14 +25,14 @@ type selection struct {
 	missing []int
 }
 
-// Select returns the set of the texts with these keys, in which a text's number is its place among
-// keys. Texts that are equal have equal keys. The keys must not be changed afterwards.
+// Select returns the set of the texts with these keys. A text's number in the set is its index in
+// keys. Equal texts have equal keys. The keys must not be changed afterwards.
 func (s *Store) Select(keys []Key) *Set { return &Set{store: s, keys: keys} }
 
 // Len returns the number of texts.
 func (t *Set) Len() int { return len(t.keys) }
 
-// Missing returns the numbers of texts that have no vector, ascending; of equal texts the first.
+// Missing returns the numbers of texts without a vector, ascending; of equal texts only the first.
 func (t *Set) Missing() ([]int, error) {
 	t.store.mu.RLock()
 	defer t.store.mu.RUnlock()
@@ -51,7 +51,8 @@ func (t *Set) Search(ctx context.Context, vector []float32, k int) ([]Scored, er
 	return t.store.search(ctx, vector, k, t)
 }
 
-// current returns the selection for the store as it is. The store is locked for reading.
+// current returns the selection for the current state of the store, which must be locked for
+// reading.
 func (t *Set) current() (*selection, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -67,7 +68,7 @@ func (t *Set) current() (*selection, error) {
 	return sel, nil
 }
 
-// fill looks the keys up, the last first, so that the lists of equal keys ascend.
+// fill looks up the keys, the last first, so that the lists of equal keys ascend.
 func (x *selection) fill(keys []Key) {
 	absent := map[Key]int{}
 	for i := len(keys) - 1; i >= 0; i-- {

@@ -4,36 +4,36 @@ import (
 	"sort"
 )
 
-// state is what a store knows: its rows and which of them count. It is guarded by Store.mu.
+// state is the store's state: its rows, and which of them are live. It is guarded by Store.mu.
 type state struct {
-	dim    int          // 0 as long as there is no vector
-	unmap  func() error // gives the mapped blocks back; nil when there are none
+	dim    int          // 0 until there is a vector
+	unmap  func() error // unmaps the mapped blocks; nil if there are none
 	blocks []*block     // of rows
 	firsts []int        // number of each block's first row
-	rows   int          // counting from the first block on
+	rows   int          // total number of rows in all blocks
 	live   bits         // rows that were not deleted, replaced or found damaged
-	alive  int          // how many
+	alive  int          // number of live rows
 	index  index        // rows by key
-	pieces []piece      // of the blocks, as a search takes them
-	end    int64        // of the last block in the file
+	pieces []piece      // of the blocks, as a search divides them
+	end    int64        // end of the last block in the file
 	heap   int64        // bytes of blocks that are not mapped
-	small  int          // blocks of few rows, and blocks of deleted keys
+	small  int          // number of blocks with few rows, and of blocks of deleted keys
 	lost   int64        // bytes of the file that belong to no block
 	gen    uint64       // counts changes of rows
 }
 
-// piece is some rows of a block.
+// piece is a range of rows of a block.
 type piece struct {
 	b      *block
 	first  int // number of the first row
 	lo, hi int // rows of the block
 }
 
-// pieceBytes is how many rounded bytes a piece has: little enough that the cores end together, much
-// enough that taking a piece costs nothing beside it.
+// pieceBytes is the number of rounded bytes in a piece: small enough that all cores finish at about
+// the same time, and large enough that taking a piece costs nothing in comparison.
 const pieceBytes = 192 << 10
 
-// add takes a block in.
+// add adds a block.
 func (s *state) add(b *block) {
 	s.gen++
 	s.end = max(s.end, b.off+b.size)
@@ -66,10 +66,10 @@ func (s *state) add(b *block) {
 	}
 }
 
-// isSmall tells whether a block is worth joining with others.
+// isSmall reports whether a block is worth joining with others.
 func (s *state) isSmall(b *block) bool { return b.kind == kindDead || b.n < rowsOf(s.dim)/4 }
 
-// drop takes a row out.
+// drop makes a row no longer live.
 func (s *state) drop(row int) {
 	if s.live.has(row) {
 		s.live.remove(row)
@@ -78,7 +78,7 @@ func (s *state) drop(row int) {
 	}
 }
 
-// find returns the row of a key that counts.
+// find returns the live row of a key.
 func (s *state) find(k Key) (row int, ok bool) {
 	row, ok = s.index.find(k, s.key)
 	return row, ok && s.live.has(row)
@@ -96,13 +96,13 @@ func (s *state) key(row int) Key {
 	return b.key(i)
 }
 
-// rebind has all blocks lie in data, the bytes of the file.
+// rebind makes all blocks point into data, the bytes of the file.
 func (s *state) rebind(data []byte, unmap func() error) {
 	for _, b := range s.blocks {
 		b.bind(data[b.off:], s.dim)
 	}
 	if s.unmap != nil {
-		_ = s.unmap() // what is left mapped is not used any more
+		_ = s.unmap() // the old mapping is not used any more
 	}
 	s.unmap, s.heap = unmap, 0
 }

@@ -17,39 +17,40 @@ var (
 	ErrClosed   = errors.New("vectors: the store is closed")
 )
 
-// Config says what a store holds.
+// Config describes the contents of a store.
 type Config struct {
-	// Model names what made the vectors, with its version: vectors of different models cannot be
-	// compared. A file of another model is replaced.
+	// Model identifies the model that made the vectors, with its version: vectors of different
+	// models cannot be compared. A file of another model is replaced.
 	Model string
-	// Dim is the number of components of the vectors, or 0 for that of the file or else of the
-	// first one appended. A file with another number is replaced.
+	// Dim is the number of components of the vectors. If it is 0, the file determines it, or else
+	// the first vector appended. A file with another number is replaced.
 	Dim int
 }
 
-// Store is embeddings by the keys of their texts. It is safe for concurrent use.
+// Store holds embeddings by the keys of their texts. It is safe for concurrent use.
 type Store struct {
 	path string
 	cfg  Config
 
 	write  sync.Mutex // held while the file is changed
-	memory bool       // what is appended stays in memory
-	lock   *os.File   // held while this process may write; nil when it may not
-	file   *os.File   // for appending; nil when the file is to be made anew
+	memory bool       // appended vectors stay in memory
+	lock   *os.File   // held while this process may write; nil if it may not
+	file   *os.File   // for appending; nil if the file is to be created again
 	seen   os.FileInfo
-	note   string // why the file is not used as it is
-	broken error  // after which this store and its file may differ
+	note   string // why the file is not used unchanged
+	broken error  // error after which this store and its file may differ
 
 	mu     sync.RWMutex
 	st     *state
 	closed bool
 }
 
-// Open opens the store in the file path, which is made when the first vector is appended. An empty
-// path means a store in memory.
+// Open opens the store in the file path, which is created when the first vector is appended. An
+// empty path means a store in memory.
 //
-// A file that is damaged, of another version or of other vectors is no error: it is replaced, and
-// Status says why. Nor is a directory that cannot be written: then vectors are kept in memory.
+// A file that is damaged, of another version or of other vectors is not an error: it is replaced,
+// and Status reports why. A directory that is not writable is not an error either: then vectors are
+// kept in memory.
 func Open(path string, cfg Config) (*Store, error) {
 	if cfg.Model == "" || len(cfg.Model) > maxName {
 		return nil, fmt.Errorf("vectors: open store: Config.Model has %d bytes, want 1 to %d; name what makes the vectors, with its version", len(cfg.Model), maxName)
@@ -65,13 +66,13 @@ func Open(path string, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("vectors: open %s: %w", path, err)
 	}
 	if err := s.load(); err != nil {
-		_ = s.Close() // what there is to say is why
+		_ = s.Close() // the first error matters
 		return nil, fmt.Errorf("vectors: open %s: %w", path, err)
 	}
 	return s, nil
 }
 
-// enter takes the right to write, if it is to be had.
+// enter takes the right to write, if it is available.
 func (s *Store) enter() error {
 	err := os.MkdirAll(filepath.Dir(s.path), 0o777)
 	var f *os.File
@@ -84,7 +85,7 @@ func (s *Store) enter() error {
 	}
 	ok, err := filelock.Try(f)
 	if errors.Is(err, errors.ErrUnsupported) {
-		ok, err = true, nil // programs must not write one store at once here
+		ok, err = true, nil // without locks, programs must not write to one store at the same time
 	}
 	if !ok {
 		return errors.Join(err, f.Close())
@@ -93,7 +94,7 @@ func (s *Store) enter() error {
 	return nil
 }
 
-// load reads the file, if there is one, and takes its place in the store.
+// load reads the file, if there is one, and installs its contents in the store.
 func (s *Store) load() error {
 	f, info, err := s.openFile()
 	if err != nil || f == nil {
@@ -107,11 +108,11 @@ func (s *Store) load() error {
 	if note != "" {
 		s.note = note
 	}
-	if s.lock == nil || st.end == 0 { // not to be written, or to be replaced
+	if s.lock == nil || st.end == 0 { // read-only, or to be replaced
 		err = f.Close()
 		f = nil
 	} else if st.end < info.Size() {
-		err = f.Truncate(st.end) // a block that a crash cut off
+		err = f.Truncate(st.end) // remove a block that a crash cut off
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +125,7 @@ func (s *Store) load() error {
 	return err
 }
 
-// openFile opens the file as it may be used; nil if there is none.
+// openFile opens the file with the access that this process has; nil if there is no file.
 func (s *Store) openFile() (*os.File, os.FileInfo, error) {
 	how := os.O_RDONLY
 	if s.lock != nil {
@@ -147,7 +148,7 @@ func (s *Store) openFile() (*os.File, os.FileInfo, error) {
 	return f, info, nil
 }
 
-// parse reads the file into st. A file that cannot be used is left out, and note says why.
+// parse reads the file into st. A file that cannot be used is ignored, and note is the reason.
 func (s *Store) parse(st *state, f *os.File, size int64) (note string, err error) {
 	data, unmap, err := mapFile(f, size)
 	if err != nil {
@@ -181,8 +182,8 @@ func (s *Store) parse(st *state, f *os.File, size int64) (note string, err error
 	return note, nil
 }
 
-// Refresh takes in what another process has written since. It does nothing where this process
-// writes.
+// Refresh loads what another process has written since. It does nothing if this process is the
+// writer.
 func (s *Store) Refresh() error {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -214,8 +215,7 @@ func (s *Store) isClosed() bool {
 	return s.closed
 }
 
-// Close gives memory and files back. It waits for searches under way. It may be called more than
-// once.
+// Close releases memory and files. It waits for running searches. It may be called more than once.
 func (s *Store) Close() error {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -240,16 +240,16 @@ func (s *Store) Close() error {
 
 // Status describes a store.
 type Status struct {
-	Rows     int    // vectors that count
+	Rows     int    // live vectors
 	Dead     int    // vectors that were deleted, replaced or found damaged; Tidy removes them
-	Dim      int    // components of a vector; 0 while that is not known
+	Dim      int    // components of a vector; 0 until known
 	Bytes    int64  // of the file
 	Lost     int64  // bytes of the file that were damaged
 	Writable bool   // this process may append
-	Note     string // why the file is made anew, or why vectors are not kept
+	Note     string // why the file is created again, or why vectors are not stored
 }
 
-// Status returns what there is to say of the store.
+// Status returns the state of the store.
 func (s *Store) Status() Status {
 	s.write.Lock()
 	defer s.write.Unlock()

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// Tidy writes the file anew, without dead vectors and in large blocks, when that is worth it: when
-// half of it is dead, or when a quarter of the vectors lie in small blocks. Searches go on
+// Tidy rewrites the file without dead vectors and in large blocks if that is worthwhile: if half of
+// the file is dead, or if a quarter of the vectors are in small blocks. Searches continue
 // meanwhile. A crash leaves the old file or the new one.
 func (s *Store) Tidy(ctx context.Context) error {
 	s.write.Lock()
@@ -25,7 +25,7 @@ func (s *Store) Tidy(ctx context.Context) error {
 	return nil
 }
 
-// untidy tells whether rewriting is worth it.
+// untidy reports whether rewriting is worthwhile.
 func (s *Store) untidy() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -39,7 +39,7 @@ func (s *Store) untidy() bool {
 	return st.rows-st.alive > max(st.alive, 1000) || st.small > 64 && 4*inSmall > st.alive
 }
 
-// rewrite copies the rows that count to a new file and opens it.
+// rewrite copies the live rows to a new file and opens it.
 func (s *Store) rewrite(ctx context.Context) error {
 	s.mu.RLock()
 	h := header{model: s.cfg.Model, dim: s.st.dim}
@@ -59,17 +59,17 @@ func (s *Store) rewrite(ctx context.Context) error {
 	return err
 }
 
-// reload takes the file in that this process has just written.
+// reload loads the file that this process has just written.
 func (s *Store) reload() error {
 	file := s.file
 	s.file = nil
 	return errors.Join(file.Close(), s.load())
 }
 
-// copyRows writes the rows that count in full blocks. Rows that are damaged are left behind.
+// copyRows writes the live rows in full blocks. Damaged rows are dropped.
 func (s *Store) copyRows(ctx context.Context, w io.Writer) error {
 	out := newCopier(s.st.dim, min(s.st.rows, rowsOf(s.st.dim)))
-	for row := 0; row < s.st.rows; row++ { // only who holds s.write adds rows
+	for row := 0; row < s.st.rows; row++ { // rows are added only while s.write is held
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -100,7 +100,7 @@ func (s *Store) copyRow(out *copier, row int) error {
 	})
 }
 
-// copier collects rows for a block.
+// copier collects the rows of a block.
 type copier struct {
 	dim, rows int // rows of a full block
 	b         *block
@@ -113,7 +113,7 @@ func newCopier(dim, rows int) *copier {
 	return c
 }
 
-// reset begins a block; its parts lie where those of a full one do.
+// reset begins a block; its parts are at the positions of those of a full block.
 func (c *copier) reset() {
 	c.b = &block{kind: kindRows, n: c.rows}
 	c.b.bind(c.data, c.dim)
@@ -135,14 +135,14 @@ func (c *copier) add(b *block, i int) {
 	c.b.n++
 }
 
-// flush writes the block and begins the next.
+// flush writes the block and starts the next.
 func (c *copier) flush(w io.Writer) error {
 	n := c.b.n
 	if n == 0 {
 		return nil
 	}
 	data := c.data
-	if n < c.rows { // the last one: its parts move together
+	if n < c.rows { // the last block: move its parts together
 		b := &block{kind: kindRows, n: n}
 		data = make([]byte, blockSize(kindRows, n, c.dim))
 		b.bind(data, c.dim)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// library is the text of Go's net/http.
+// library returns the text of Go's net/http.
 func library(b *testing.B) (texts [][]byte, size int64) {
 	files, err := filepath.Glob(filepath.Join(runtime.GOROOT(), "src", "net", "http", "*.go"))
 	if err != nil || len(files) == 0 {
@@ -59,7 +59,7 @@ func BenchmarkSplit(b *testing.B) {
 	b.ReportMetric(float64(len(words)), "words/op")
 }
 
-// hostile are texts that a lexer with a step back in it would read in quadratic time.
+// hostile are texts for which a lexer that backtracks would need quadratic time.
 var hostile = []struct {
 	name string
 	lang Lang
@@ -93,7 +93,8 @@ var hostile = []struct {
 	{"indented", Python, func(n int) string { return strings.Repeat(strings.Repeat(" ", 1000)+"def f\n", n/1006) }},
 }
 
-// BenchmarkHostile prints how much longer a text of twice the size takes: about 2.
+// BenchmarkHostile prints the ratio of the times for a text of twice the size and the text itself:
+// about 2.
 func BenchmarkHostile(b *testing.B) {
 	for _, h := range hostile {
 		small, large := []byte(h.text(1<<20)), []byte(h.text(1<<21))
@@ -101,7 +102,7 @@ func BenchmarkHostile(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(small) + len(large)))
 			var x Lexer
-			x.Read(h.lang, large) // its buffers have grown
+			x.Read(h.lang, large) // let its buffers grow first
 			var one, two float64
 			for b.Loop() {
 				at := b.Elapsed()
@@ -116,8 +117,8 @@ func BenchmarkHostile(b *testing.B) {
 	}
 }
 
-// Hostile texts of a megabyte, in the short tier of an eighth of one, are read, and what must hold
-// of any text holds of them.
+// TestHostile reads hostile texts of a megabyte (an eighth of that in the short tier) and checks
+// the properties that hold for any text.
 func TestHostile(t *testing.T) {
 	for _, h := range hostile {
 		t.Run(h.name, func(t *testing.T) {

@@ -7,14 +7,14 @@ type Chunk struct {
 	Title       int // the token of the first definition in it, or -1
 }
 
-// Sizes of chunks in lines. A definition ends the chunk before it once that has
-// minLines; a chunk that grows beyond maxLines is cut where the code is least deep.
+// Sizes of chunks in lines. A definition ends the chunk before it if that has at least minLines; a
+// chunk that grows beyond maxLines is cut where the code is least indented.
 const (
 	minLines = 5
 	maxLines = 60
 )
 
-// cut makes the chunks.
+// cut divides the text into chunks.
 func (x *Lexer) cut() {
 	first := 0
 	title := -1
@@ -35,8 +35,8 @@ func (x *Lexer) cut() {
 	x.emit(first, len(x.lines), title)
 }
 
-// lead is the line where what belongs to the definition in line i begins: comments
-// and decorators right above it.
+// lead returns the first line that belongs to the definition in line i, including comments and
+// decorators right above it.
 func (x *Lexer) lead(i int) int {
 	for i > 0 {
 		l := &x.lines[i-1]
@@ -68,8 +68,8 @@ func (x *Lexer) emitOne(first, end, title int) {
 	x.chunks = append(x.chunks, Chunk{First: first + 1, Last: end, Tokens: [2]int{int(x.lines[first].token), to}, Title: title})
 }
 
-// splitAt finds the best line to begin the next piece with, in the second half of
-// the room there is: behind a blank line, and little indented.
+// splitAt finds the best line to begin the next piece with, in the second half of the available
+// room: after a blank line, and with little indentation.
 func (x *Lexer) splitAt(first, end int) int {
 	best, bestCost := first+maxLines, 1<<30
 	for i := first + maxLines/2; i <= first+maxLines && i < end; i++ {

@@ -13,7 +13,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// spans shows chunks as "first-last title".
+// spans returns chunks as "first-last title".
 func spans(text Text, src string) (out []string) {
 	names := titles(text, src)
 	for i, c := range text.Chunks {
@@ -53,8 +53,8 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// What is longer than a chunk may be is cut behind a blank line of little indentation, and every
-// piece has the title.
+// TestLongFunction: a definition that is too long for a chunk is cut after a blank line with little
+// indentation, and every piece has the title.
 func TestLongFunction(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("package a\n\nfunc Long() {\n")
@@ -82,7 +82,8 @@ func TestLongFunction(t *testing.T) {
 	}
 }
 
-// Lines of every length and depth, in every language, make chunks as checkText wants them.
+// TestChunksOfRandomTexts: lines of every length and depth, in every language, make chunks that
+// pass checkText.
 func TestChunksOfRandomTexts(t *testing.T) {
 	pieces := []string{"func f() {\n", "}\n", "\n", "  ", "\t", "x\n", "// c\n", "# h\n", "@A\n", "@A void f() {\n", "class C:\n", "def f():\n", "/*", "*/\n", "\"", "`", "'''\n",
 		"#if A\n", "#else\n", "#endif\n", "#define X {\n", "\\\n", "\r\n", "fn f<T>(x: T) {\n", "impl A for B {\n", "(", ")", "x = (a) => {\n", "a: {\n", ";\n", "typedef struct {\n", "CREATE TABLE a (\n", strings.Repeat("y\n", 50)}
@@ -100,7 +101,7 @@ func TestChunksOfRandomTexts(t *testing.T) {
 	}
 }
 
-// The library of Go and the snippets of all languages.
+// TestChunksOfRealTexts checks the library of Go and the snippets of all languages.
 func TestChunksOfRealTexts(t *testing.T) {
 	var x Lexer
 	n := 0

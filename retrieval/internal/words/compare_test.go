@@ -14,9 +14,9 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/words"
 )
 
-// TestFindsWhatSymbolsFinds reads Go's library and compares with go/parser. CODETEXT_TREES, a
-// list of directories, adds trees of other languages, for which it only prints: package
-// symbols has no grammar for those either.
+// TestFindsWhatSymbolsFinds compares the definitions found in Go's library with those of go/parser.
+// CODETEXT_TREES, a list of directories, adds trees of other languages, for which it only prints
+// the comparison: package symbols has no grammar for those either.
 func TestFindsWhatSymbolsFinds(t *testing.T) {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -51,7 +51,7 @@ type count struct {
 	missed, alone       []string
 }
 
-// kinds are those of package symbols that a chunk may be named after.
+// kinds are the kinds of package symbols after which a chunk may be named.
 var kinds = map[string]bool{
 	symbols.Func: true, symbols.Method: true, symbols.Class: true, symbols.Struct: true, symbols.Interface: true, symbols.Trait: true,
 	symbols.Enum: true, symbols.Type: true, symbols.Macro: true,
@@ -83,7 +83,7 @@ func (c counts) tree(t *testing.T, dir string) {
 	}
 }
 
-// file compares by name and line.
+// file compares the definitions of a file by name and line.
 func (n *count) file(name string, src []byte, r symbols.Result, text words.Text) {
 	ours := map[string]bool{}
 	line, at := 1, 0

@@ -1,85 +1,85 @@
 package words
 
-// A definer follows the words and signs of code and finds what is defined. It
-// knows two ways: a keyword before the name (func, class, struct), and a name
-// with parentheses and a block behind it where a definition may stand.
+// A definer follows the words and signs of code and finds definitions. It recognises two forms: a
+// keyword before the name (func, class, struct), and a name followed by parentheses and a block at
+// a position where a definition is allowed.
 type definer struct {
 	x     *Lexer
 	scope []scope // open braces
 
 	paren       int // open parentheses and brackets
 	last        byte
-	lineStarted bool // something of code stands on this line already
+	lineStarted bool // this line already has some code
 	indent      int
 
-	keyword       keyword // the keyword that waits for its name
-	receiver      bool    // Go: the parentheses between func and the name
-	group         keyword // Go: names in the parentheses behind const, var or type
-	candidate     int     // name( where a definition may stand, or -1
-	candidateSign byte    // what stood before it
-	macro         bool    // C: the candidate is a macro, and the definition's name its last argument
-	pending       int     // C: the name behind struct or class, until a brace shows that it is defined here
-	lastWord      int     // the last word's token, or -1 when something else came after
+	keyword       keyword // the keyword that is waiting for its name
+	receiver      bool    // Go: inside the parentheses between func and the name
+	group         keyword // Go: kind of the names in the parentheses after const, var or type
+	candidate     int     // name( where a definition is allowed, or -1
+	candidateSign byte    // the sign before it
+	macro         bool    // C: the candidate is a macro, and its last argument is the definition's name
+	pending       int     // C: the name after struct or class, until a brace shows that it is defined here
+	lastWord      int     // the last word's token, or -1 if something else followed it
 	assigned      int     // the word before = or :
-	typeNext      bool    // the next brace holds members
+	typeNext      bool    // the next brace contains members
 	blockNext     bool    // the next brace is the body of a definition
 
 	blocks []block // Python: open definitions by their indentation
 
 	head      int // the first word of the line
-	set       int // Python: the head that was just set
-	annotated int // Python: the head with a type behind it
-	name      int // the name just defined, which a dot and another word may go on
-	second    int // a keyword behind a keyword, which may be the name after all
+	set       int // Python: the head that was just assigned
+	annotated int // Python: the head followed by a type
+	name      int // the name just defined, which may continue with a dot and another word
+	second    int // a keyword after a keyword, which may be the name after all
 	first     keyword
-	sign      byte // what stood before the last word
-	given     bool // JavaScript, Lua: the function's name stood before it
-	before    int  // JavaScript: assigned before the last =, which may be half of =>
-	typed     bool // JavaScript: a type stands between the name and its =
-	held      int  // C#: what => defines
-	generic   int  // open < whose words are no names
-	angle     int  // open < behind a word
+	sign      byte // the sign before the last word
+	given     bool // JavaScript, Lua: the function's name came first
+	before    int  // JavaScript: the value of assigned before the last =, which may be half of =>
+	typed     bool // JavaScript: there is a type between the name and its =
+	held      int  // C#: the name that => defines
+	generic   int  // open < in which words are not names
+	angle     int  // open < after a word
 	angled    int  // that word
 	arrow     bool // the last sign was ->
-	frozen    bool // C: what comes before the brace are members' initial values
-	old       bool // C: parameters are declared behind the parentheses
+	frozen    bool // C: the text before the brace initialises members
+	old       bool // C: parameters are declared after the parentheses
 	impl      impl
-	create    bool // SQL: create stood here
+	create    bool // SQL: after create
 
 	directive bool    // C: the line begins with #define
-	continued bool    // a backslash stood at the end of the line
-	branches  []state // C: what was open at each #if
+	continued bool    // the line ended with a backslash
+	branches  []state // C: the open scopes at each #if
 	typedef   typedef
 }
 
-// impl is how far the head of an impl of Rust has been read.
+// impl is the reading position in the head of a Rust impl.
 type impl uint8
 
 const (
 	noImpl  impl = iota
-	implOf       // a type's name, or a trait's, is being read
-	implFor      // for has been seen
-	implEnd      // where has been seen
+	implOf       // reading the name of a type or a trait
+	implFor      // after for
+	implEnd      // after where
 )
 
-// A typedef of C, whose name stands at its end.
+// A typedef of C. The name is at its end.
 type typedef struct {
 	on      bool
 	line    int
 	scopes  int
-	pointer bool // (* has been seen
-	name    int  // the word behind that
+	pointer bool // after (*
+	name    int  // the word after that
 }
 
 type state struct{ scopes, paren int }
 
 type scope struct {
-	members bool // definitions may stand in it
-	paren   int  // parentheses that were open outside
-	outer   head // what goes on behind it, when they were
+	members bool // definitions are allowed inside
+	paren   int  // number of parentheses open outside
+	outer   head // the statement outside, which continues after it if parentheses were open
 }
 
-// A head is what is known of the definition that may be about to begin.
+// A head holds the state of the definition that may be about to begin.
 type head struct {
 	candidate, assigned, before int
 	typeNext, blockNext, frozen bool
@@ -99,7 +99,7 @@ func (d *definer) reset(x *Lexer) {
 
 func (d *definer) depth() int { return len(d.scope) }
 
-// open reports whether a definition may stand here.
+// open reports whether a definition is allowed here.
 func (d *definer) open() bool {
 	if d.paren > 0 {
 		return false
@@ -144,7 +144,7 @@ func (d *definer) newLine(indent int, blank, inside bool) {
 	}
 }
 
-// ended reports that a statement may end with what stood last.
+// ended reports whether a statement may end after the last sign or word.
 func (d *definer) ended() bool {
 	switch d.last {
 	case 'a', '0', '"', ')', ']', '}':
@@ -153,7 +153,7 @@ func (d *definer) ended() bool {
 	return false
 }
 
-// operandExpected reports that a slash here begins a regular expression.
+// operandExpected reports whether a slash here begins a regular expression.
 func (d *definer) operandExpected() bool {
 	switch d.last {
 	case 0, '(', ',', '=', ':', '[', '!', '&', '|', '?', '{', '}', ';', '+', '\n', '>':
@@ -162,14 +162,15 @@ func (d *definer) operandExpected() bool {
 	return false
 }
 
-// define notes that the token is a definition's name, and whether a chunk may begin with its line.
+// define records that the token is a definition's name, and whether a chunk may begin with its
+// line.
 func (d *definer) define(tok int, chunk bool) {
 	t := &d.x.tokens[tok]
 	t.Kind = Definition
 	if !chunk {
 		return
 	}
-	// The line of the definition's first word: the name may stand lines below.
+	// The line of the definition's first word: the name may be several lines below.
 	for i := len(d.x.lines) - 1; i >= 0; i-- {
 		if l := &d.x.lines[i]; l.start <= t.Start {
 			if l.def < 0 {
@@ -180,7 +181,7 @@ func (d *definer) define(tok int, chunk bool) {
 	}
 }
 
-// move makes the next word of a dotted name the one that is defined: M.parse, self.build.
+// move makes the next word of a dotted name the defined name: M.parse, self.build.
 func (d *definer) move(to int) {
 	from := d.name
 	d.name = to

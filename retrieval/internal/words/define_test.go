@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDefinitions reads the forms of definition of each language: the names that must be
-// found, all of them and no others.
+// TestDefinitions reads the forms of definition of each language: exactly the listed names must be
+// found.
 func TestDefinitions(t *testing.T) {
 	for _, c := range []struct{ name, file, src, want string }{
 		{"go functions and methods", "a.go", `package a
@@ -387,7 +387,7 @@ end
 			if d := cmp.Diff(strings.Fields(c.want), definitions(text, c.src)); d != "" {
 				t.Errorf("definitions (-want +got):\n%s", d)
 			}
-			// Windows line endings change nothing.
+			// Windows line endings make no difference.
 			win := strings.ReplaceAll(c.src, "\n", "\r\n")
 			if d := cmp.Diff(definitions(text, c.src), definitions(read(t, c.file, win), win)); d != "" {
 				t.Errorf("with CRLF (-LF +CRLF):\n%s", d)

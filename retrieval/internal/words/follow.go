@@ -1,6 +1,6 @@
 package words
 
-// word is called for a word of code.
+// word handles a word of code.
 func (d *definer) word(tok int, w []byte) {
 	started := d.lineStarted
 	d.lineStarted = true
@@ -58,7 +58,7 @@ func (d *definer) word(tok int, w []byte) {
 	}
 }
 
-// goesOn reports a sign between the words of one name.
+// goesOn reports whether a sign joins the words of one name.
 func (d *definer) goesOn(sign byte) bool {
 	switch sign {
 	case '.':
@@ -71,13 +71,13 @@ func (d *definer) goesOn(sign byte) bool {
 	return false
 }
 
-// noKeyword reports a sign before a word that makes it a mere name: x.class, x->class,
-// 'static, User::class.
+// noKeyword reports whether a sign before a word makes the word an ordinary name: x.class,
+// x->class, 'static, User::class.
 func (d *definer) noKeyword(last byte) bool {
 	return last == '.' || last == '>' && d.arrow || last == '\'' || last == ':' && d.x.lang == PHP
 }
 
-// keywordSeen is called for a word that begins a definition.
+// keywordSeen handles a keyword that begins a definition.
 func (d *definer) keywordSeen(k keyword, last byte, started bool, w []byte) {
 	switch k {
 	case controlWord:
@@ -118,7 +118,7 @@ func (d *definer) keywordSeen(k keyword, last byte, started bool, w []byte) {
 	d.keyword = k
 }
 
-// named is called for the name that follows a keyword.
+// named handles the name after a keyword.
 func (d *definer) named(tok int) {
 	k := d.keyword
 	d.dropKeyword()
@@ -132,7 +132,7 @@ func (d *definer) named(tok int) {
 		d.pending = tok
 		return
 	}
-	if d.directive { // a macro may stand in the middle of anything
+	if d.directive { // a macro may be in the middle of anything
 		d.define(tok, d.open())
 		return
 	}
@@ -158,8 +158,8 @@ func (d *definer) named(tok int) {
 
 func (d *definer) dropKeyword() { d.keyword, d.second = 0, -1 }
 
-// noName is called for a sign that no name can follow, behind a keyword: the word was
-// none, and one behind a keyword is a name itself (const type = 1).
+// noName handles a sign after a keyword that no name can follow: the word was not a keyword, or the
+// keyword after it is the name (const type = 1).
 func (d *definer) noName() {
 	if d.keyword == 0 || d.receiver {
 		return
@@ -172,13 +172,13 @@ func (d *definer) noName() {
 	d.given = false
 }
 
-// other is called for a byte of code that belongs to no word, comment or space, and
-// with '"' for a string and '0' for a number.
+// other handles a byte of code that does not belong to a word, comment or space. It receives '"'
+// for a string and '0' for a number.
 func (d *definer) other(c byte) {
 	d.lineStarted = true
 	last := d.last
 	d.last = c
-	if d.directive { // braces of macros need not match
+	if d.directive { // braces in macros need not match
 		d.dropKeyword()
 		d.lastWord, d.name = -1, -1
 		return
@@ -231,7 +231,7 @@ func (d *definer) other(c byte) {
 	d.lastWord = -1
 }
 
-// parenthesis looks at what stands before an open one.
+// parenthesis examines the text before an open parenthesis.
 func (d *definer) parenthesis() {
 	word := d.lastWord
 	if d.keyword == function && d.x.lang == Go && d.paren == 0 && len(d.scope) == 0 {
@@ -253,7 +253,7 @@ func (d *definer) parenthesis() {
 	case JavaScript:
 	default:
 		if d.assigned >= 0 {
-			return // what is called for a value
+			return // a call that produces a value
 		}
 	}
 	if d.sign == '@' || d.sign == '.' && d.x.lang != CSharp {
@@ -266,7 +266,7 @@ func (d *definer) parenthesis() {
 	}
 }
 
-// capitals reports the name of a macro, such as the TEST of TEST(name) {.
+// capitals reports whether w looks like the name of a macro, such as the TEST of TEST(name) {.
 func capitals(w []byte) bool {
 	for _, c := range w {
 		if classes[c] == lower || classes[c] == wide {
@@ -303,10 +303,10 @@ func (d *definer) closeParenthesis() {
 	}
 }
 
-// brace opens a scope, and makes a candidate in front of it a definition.
+// brace opens a scope, and makes a candidate before it a definition.
 func (d *definer) brace(last byte) {
 	if d.pending >= 0 && d.old && d.pending == d.lastWord {
-		d.candidate = -1 // what seemed a function's head was a macro
+		d.candidate = -1 // what looked like a function's head was a macro
 	}
 	switch {
 	case d.pending >= 0 && d.candidate < 0:
@@ -363,13 +363,13 @@ func (d *definer) semicolon(last byte) {
 	}
 }
 
-// abstract reports a method without a body: void run();
+// abstract reports whether the candidate is a method without a body: void run();
 func (d *definer) abstract() bool {
 	if d.paren > 0 || len(d.scope) == 0 || !d.open() {
 		return false
 	}
 	switch d.x.lang {
-	case Java, CSharp: // a constant of an enum has no type before it
+	case Java, CSharp: // an enum constant has no type before it
 		return d.candidateSign == 'a' || d.candidateSign == '>' || d.candidateSign == ']'
 	case JavaScript:
 		return d.assigned < 0
@@ -377,7 +377,7 @@ func (d *definer) abstract() bool {
 	return false
 }
 
-// endStatement forgets what was of the statement.
+// endStatement resets the state of the statement.
 func (d *definer) endStatement() {
 	d.dropKeyword()
 	d.candidate, d.pending, d.assigned, d.held = -1, -1, -1, -1

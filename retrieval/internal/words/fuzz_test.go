@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// seeds are the snippets of all languages, and what is open in all of them.
+// seeds adds the snippets of all languages, and texts with unclosed constructs, as seeds.
 func seeds(f *testing.F) {
 	files, err := filepath.Glob(filepath.Join("..", "symbols", "testdata", "forms", "*"))
 	if err != nil {
@@ -29,7 +29,7 @@ func seeds(f *testing.F) {
 	}
 }
 
-// FuzzRead reads any text in any language. What must hold is in checkText; the lexer is used
+// FuzzRead reads arbitrary text in any language. checkText checks the result; the lexer is used
 // twice, because it keeps buffers.
 func FuzzRead(f *testing.F) {
 	seeds(f)
@@ -42,7 +42,7 @@ func FuzzRead(f *testing.F) {
 		if d := cmp.Diff(text, used.Read(l, src), cmpopts.EquateEmpty()); d != "" {
 			t.Errorf("what was read before makes a difference (-fresh +used):\n%s", d)
 		}
-		// Every byte of a word stands in a token.
+		// Every byte of a word must be in a token.
 		words, covered := 0, 0
 		for _, b := range src[bom(src):] {
 			if InWord(b) {
@@ -57,7 +57,7 @@ func FuzzRead(f *testing.F) {
 				}
 			}
 		}
-		if words != covered && len(src) < 1<<15 { // a longer token is cut
+		if words != covered && len(src) < 1<<15 { // longer tokens are cut
 			t.Fatalf("tokens have %d of %d bytes of words", covered, words)
 		}
 	})

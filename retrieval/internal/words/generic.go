@@ -1,6 +1,6 @@
 package words
 
-// less is called for a < and reports that what stood before it still stands.
+// less handles a < and reports whether the state before it is still valid.
 func (d *definer) less() bool {
 	switch d.x.lang {
 	case Rust, Java, JavaScript, Swift, CSharp:
@@ -21,7 +21,7 @@ func (d *definer) less() bool {
 	return false
 }
 
-// inGeneric is called for a sign between < and > where no names are defined.
+// inGeneric handles a sign between < and >, where no names are defined.
 func (d *definer) inGeneric(c, last byte) {
 	switch c {
 	case '<':
@@ -30,13 +30,13 @@ func (d *definer) inGeneric(c, last byte) {
 		if last != '-' && last != '=' {
 			d.generic--
 		}
-	case '{', '}', ';': // it was no list of types
+	case '{', '}', ';': // not a list of types after all
 		d.generic = 0
 		d.other(c)
 	}
 }
 
-// greater is called for a > and reports that the word before the < is the last one again.
+// greater handles a >. It reports whether the word before the < becomes the last word again.
 func (d *definer) greater(last byte) bool {
 	switch {
 	case last == '=':
@@ -53,7 +53,7 @@ func (d *definer) greater(last byte) bool {
 	return false
 }
 
-// fatArrow is called for =>.
+// fatArrow handles =>.
 func (d *definer) fatArrow() {
 	switch d.x.lang {
 	case JavaScript: // name = (…) =>

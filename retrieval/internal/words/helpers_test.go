@@ -2,7 +2,7 @@ package words
 
 import "testing"
 
-// read takes a text apart and checks what holds for every text.
+// read reads a text and checks the properties that hold for every text.
 func read(t testing.TB, name, src string) Text {
 	t.Helper()
 	var x Lexer
@@ -11,7 +11,7 @@ func read(t testing.TB, name, src string) Text {
 	return text
 }
 
-// definitions are the names that a text defines, in order.
+// definitions returns the names that a text defines, in order.
 func definitions(text Text, src string) []string { return wordsOf(text, src, Definition) }
 
 func wordsOf(text Text, src string, k Kind) (names []string) {
@@ -23,7 +23,7 @@ func wordsOf(text Text, src string, k Kind) (names []string) {
 	return names
 }
 
-// titles are the names of the chunks, "" for one without.
+// titles returns the names of the chunks, "" for a chunk without one.
 func titles(text Text, src string) (names []string) {
 	for _, c := range text.Chunks {
 		name := ""
@@ -35,8 +35,8 @@ func titles(text Text, src string) (names []string) {
 	return names
 }
 
-// checkText checks what a reading promises of any text: tokens in ascending order
-// inside it, and chunks that cover every line and every token once, in order.
+// checkText checks properties that hold for any text: tokens are in ascending order and inside the
+// text, and chunks cover every line and every token exactly once, in order.
 func checkText(t testing.TB, text Text, src []byte) {
 	t.Helper()
 	end := 0
@@ -79,8 +79,8 @@ func checkText(t testing.TB, text Text, src []byte) {
 	}
 }
 
-// countLines counts as editors do: a text that ends with a line break has no line behind it, an
-// empty one has one.
+// countLines counts like an editor: a text that ends with a line break has no line after it, and an
+// empty text has one line.
 func countLines(src []byte) int { return len(lineStarts(src)) }
 
 func lineStarts(src []byte) []int {

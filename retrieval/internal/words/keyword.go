@@ -1,19 +1,19 @@
 package words
 
-// keyword is what a word before a name says of it.
+// keyword is the kind of definition that a word before a name announces.
 type keyword uint8
 
 const (
 	variable keyword = 1 + iota
 	function
 	typeWord
-	controlWord // if, for, while: a block, but no definition
+	controlWord // if, for, while: begins a block but no definition
 )
 
-// modifies reports keywords that may stand beside another one.
+// modifies reports whether a keyword may be combined with another one.
 func (k keyword) modifies() bool { return k != controlWord }
 
-// keywordOf tells what a word begins in a language, 0 for most.
+// keywordOf returns the meaning of a word at the beginning of a definition, 0 for most words.
 func keywordOf(l Lang, w []byte) keyword {
 	if len(w) < 2 || len(w) > 11 {
 		return 0

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// A Lang says by which rules a file is read.
+// A Lang selects the rules by which a file is read.
 type Lang uint8
 
-// The languages that have rules of their own; everything else is Plain.
+// The languages with their own rules; everything else is Plain.
 const (
 	Plain Lang = iota
 	Go
@@ -30,7 +30,7 @@ const (
 	Proto
 	Data   // YAML, TOML, INI: lines of keys, comments with #
 	Markup // HTML, XML
-	Style  // CSS and its kin
+	Style  // CSS and its dialects
 	Prose  // Markdown, reStructuredText, plain text
 )
 
@@ -56,7 +56,7 @@ var byName = map[string]Lang{
 	"rakefile": Ruby, "gemfile": Ruby, "readme": Prose, "license": Prose, "changelog": Prose, "news": Prose, "authors": Prose,
 }
 
-// LangOf tells the language from a file's name.
+// LangOf returns the language for a file's name.
 func LangOf(name string) Lang {
 	base := strings.ToLower(path.Base(name))
 	if l, ok := byName[base]; ok {
@@ -65,17 +65,17 @@ func LangOf(name string) Lang {
 	return byExtension[path.Ext(base)]
 }
 
-// A syntax holds what the lexer must know of a language.
+// A syntax describes a language for the lexer.
 type syntax struct {
-	line, line2 string // what begins a comment to the end of the line
+	line, line2 string // starts of a comment that extends to the end of the line
 	open, shut  string // a block comment
 	nested      bool   // block comments nest
-	quotes      string // bytes that open a string of one line
-	raw         string // bytes that open a string of many lines
-	triple      bool   // ''' and """: a string of many lines, a comment where a statement may stand
+	quotes      string // bytes that open a single-line string
+	raw         string // bytes that open a multi-line string
+	triple      bool   // ''' and """: a multi-line string; where a statement may begin, a comment
 	braces      bool   // blocks are in braces
 	chars       bool   // ' may be a lifetime or a character
-	regexSlash  bool   // a / where an operand may stand begins a regular expression
+	regexSlash  bool   // a / where an operand is expected begins a regular expression
 }
 
 var syntaxes = [...]syntax{

@@ -2,10 +2,10 @@ package words
 
 import "bytes"
 
-// A Kind says where a word stands.
+// A Kind is the context in which a word occurs.
 type Kind uint8
 
-// The kinds of words.
+// The kinds of contexts.
 const (
 	Code Kind = iota
 	Comment
@@ -20,18 +20,18 @@ type Token struct {
 	Kind  Kind
 }
 
-// A line is what the chunker must know of one.
+// A line holds the data of a line for the chunker.
 type line struct {
 	start   uint32 // byte offset
 	token   uint32 // the first token at or after it
 	indent  uint16
 	blank   bool
-	comment bool   // nothing but comment, or a decorator: it belongs to what follows
-	depth   uint16 // open brackets where it begins
+	comment bool   // only a comment, or a decorator: it belongs to the following lines
+	depth   uint16 // open brackets at its start
 	def     int32  // the token of a definition that begins here and may begin a chunk, or -1
 }
 
-// A Lexer reads texts. It keeps its buffers from one to the next: one per goroutine.
+// A Lexer reads texts. It reuses its buffers for the next text, so use one per goroutine.
 type Lexer struct {
 	src    []byte
 	syn    *syntax
@@ -39,11 +39,11 @@ type Lexer struct {
 	tokens []Token
 	lines  []line
 	chunks []Chunk
-	loose  bool // a template of JavaScript was not closed
+	loose  bool // a JavaScript template was not closed
 	d      definer
 }
 
-// Read takes a text apart. What it returns is valid until the next call.
+// Read reads a text. The result is valid until the next call.
 func (x *Lexer) Read(l Lang, src []byte) Text {
 	x.src, x.lang, x.syn = src, l, &syntaxes[l]
 	x.tokens, x.lines, x.chunks = x.tokens[:0], x.lines[:0], x.chunks[:0]
@@ -58,7 +58,7 @@ func (x *Lexer) Read(l Lang, src []byte) Text {
 	return Text{Lang: l, Tokens: x.tokens, Chunks: x.chunks, Lines: len(x.lines)}
 }
 
-// A Text is what one reading found.
+// A Text is the result of one reading.
 type Text struct {
 	Lang   Lang
 	Tokens []Token
@@ -66,7 +66,7 @@ type Text struct {
 	Lines  int
 }
 
-// beginLine notes a line that begins at i.
+// beginLine records a line that begins at i.
 func (x *Lexer) beginLine(i int, inside Kind) {
 	n := len(x.src)
 	j, indent := i, 0
@@ -86,8 +86,8 @@ func (x *Lexer) beginLine(i int, inside Kind) {
 	x.d.newLine(indent, blank, inside != Code)
 }
 
-// leadsOn reports that the line whose first visible byte is at j belongs to what
-// follows it: a comment, a decorator, an attribute.
+// leadsOn reports whether the line whose first visible byte is at j belongs to the following line:
+// a comment, a decorator, an attribute.
 func (x *Lexer) leadsOn(j int) bool {
 	rest := x.src[j:]
 	switch {
@@ -113,7 +113,7 @@ func (x *Lexer) word(i int, k Kind) int {
 	return j
 }
 
-// words adds the words of src[i:end], and the lines that begin in it.
+// words adds the words of src[i:end], and the lines that begin there.
 func (x *Lexer) words(i, end int, k Kind) int {
 	for i < end {
 		c := x.src[i]
@@ -131,7 +131,7 @@ func (x *Lexer) words(i, end int, k Kind) int {
 	return i
 }
 
-// prose reads a text for people: all of it is comment, but for its headings.
+// prose reads a text for people: all of it counts as comment, except its headings.
 func (x *Lexer) prose() {
 	first := bom(x.src)
 	x.beginLine(first, Code)
@@ -162,7 +162,7 @@ func (x *Lexer) prose() {
 	}
 }
 
-// heading reports a line of one to six # and a space.
+// heading reports whether a line begins with one to six # and a space.
 func heading(line []byte) bool {
 	n := 0
 	for n < len(line) && line[n] == '#' {
@@ -171,8 +171,8 @@ func heading(line []byte) bool {
 	return n > 0 && n <= 6 && n < len(line) && (line[n] == ' ' || line[n] == '\t')
 }
 
-// code is the pass over a program. Every byte is looked at once, but for the ends
-// of comments and strings, which are searched.
+// code reads a program in one pass. Every byte is examined once, except that the ends of comments
+// and strings are searched.
 func (x *Lexer) code() {
 	src := x.src
 	first := bom(src)
@@ -212,7 +212,7 @@ func (x *Lexer) code() {
 	}
 }
 
-// bom is the length of the byte order mark that a text begins with.
+// bom returns the length of the byte order mark at the start of a text.
 func bom(src []byte) int {
 	if hasPrefix(src, "\uFEFF") {
 		return len("\uFEFF")
@@ -220,8 +220,8 @@ func bom(src []byte) int {
 	return 0
 }
 
-// backslash is called for one outside of strings, and returns where to go on: behind
-// the quote, sign or line break that it takes the meaning of.
+// backslash handles a backslash outside of strings. It returns the position after the quote, sign
+// or line break that it escapes.
 func (x *Lexer) backslash(i int) int {
 	i++
 	if i+1 < len(x.src) && x.src[i] == '\r' && x.src[i+1] == '\n' {
@@ -243,7 +243,7 @@ func (x *Lexer) backslash(i int) int {
 	return i
 }
 
-// region is the end of the comment or string that begins at i, or i.
+// region returns the end of the comment or string that begins at i, or i.
 func (x *Lexer) region(i int, c byte) (int, Kind) {
 	syn, rest := x.syn, x.src[i:]
 	switch {
@@ -286,12 +286,13 @@ func (x *Lexer) region(i int, c byte) (int, Kind) {
 	return i, Code
 }
 
-// noComment reports a comment sign that is none: $# and ${x#y} of shells, C# directives.
+// noComment reports whether a comment sign does not begin a comment: $# and ${x#y} of shells, C#
+// directives.
 func (x *Lexer) noComment(i int) bool {
 	return x.syn.line == "#" && x.lang == Shell && i > 0 && x.src[i-1] != ' ' && x.src[i-1] != '\n' && x.src[i-1] != '\t'
 }
 
-// noComment2 is the same for the second sign: a ; in a line of data, and what % is in Elixir.
+// noComment2 is the same for the second sign: a ; within a line of data, and % as used in Elixir.
 func (x *Lexer) noComment2(i int, c byte) bool {
 	switch x.lang {
 	case Data:
@@ -326,14 +327,14 @@ func (x *Lexer) blockEnd(rest []byte) int {
 	return len(rest)
 }
 
-// stringEnd is where the string ends that rest begins with. One that is not
-// closed on its line ends with the line, unless it may be of many.
+// stringEnd returns the end of the string at the start of rest. A string that is not closed on its
+// line ends with the line, unless it may span lines.
 func (x *Lexer) stringEnd(rest []byte, quote byte, many bool) int {
 	if quote == '`' && x.lang == JavaScript && !x.loose {
 		if end := templateEnd(rest); end > 0 {
 			return end
 		}
-		x.loose = true // one that never ends is looked for once only
+		x.loose = true // search only once for the end of one that never ends
 	}
 	raw := quote == '`' && x.lang == Go
 	for i := 1; i < len(rest); i++ {
@@ -353,7 +354,7 @@ func (x *Lexer) stringEnd(rest []byte, quote byte, many bool) int {
 	return len(rest)
 }
 
-// regexEnd is the end of a regular expression's literal on one line, or 0.
+// regexEnd returns the end of a regular expression literal on one line, or 0.
 func regexEnd(rest []byte) int {
 	set := false
 	for i := 1; i < len(rest) && i < 500; i++ {

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestKinds tells code, comments and strings apart. In each text the words that begin with
-// c are of comments, with s of strings, and no other word is.
+// TestKinds: code, comments and strings are distinguished. In each text, exactly the words that
+// begin with c are in comments, and those that begin with s in strings.
 func TestKinds(t *testing.T) {
 	for _, c := range []struct{ name, file, src string }{
 		{"go", "a.go", "x := \"s1 \\\" s2\" + `s3 \\` + y // c1 \"c2\nz('s', /* c3\nc4 */ w)\n`s4\ns5 // s6` // c5"},
@@ -65,7 +65,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// The first word of a text with a byte order mark is that word.
+// TestByteOrderMark: a byte order mark is not part of the first word.
 func TestByteOrderMark(t *testing.T) {
 	for _, name := range []string{"a.go", "a.md"} {
 		src := "\uFEFFpackage main"
@@ -75,7 +75,8 @@ func TestByteOrderMark(t *testing.T) {
 	}
 }
 
-// A string, comment or bracket that is never closed costs what stands behind it, not the reading.
+// TestUnterminated: a string, comment or bracket that is never closed affects only the text after
+// it, not the whole reading.
 func TestUnterminated(t *testing.T) {
 	opens := []string{
 		`"`, `'`, "`", `"""`, "'''", "/*", "/**", "//", "#", "--[[", "{-", "<!--", "(*", `r#"`, `R"x(`, `R"`, `@"`, "`${", "`${`${", "/[", "/",
@@ -105,7 +106,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// A lexer keeps nothing of a text but its buffers.
+// TestReadAgain: a lexer keeps only its buffers from one text to the next.
 func TestReadAgain(t *testing.T) {
 	var used Lexer
 	used.Read(JavaScript, []byte("x = `${ a(({{ #if\nclass typedef struct {"))

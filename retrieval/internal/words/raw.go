@@ -2,7 +2,7 @@ package words
 
 import "bytes"
 
-// raw says by which rule a string without escapes ends.
+// raw is the rule by which a string without escapes ends.
 type raw uint8
 
 const (
@@ -12,7 +12,7 @@ const (
 	verbatim      // C#: @"…", with "" for a quote
 )
 
-// rawAt tells by what stands before the quote at i whether it opens a raw string.
+// rawAt returns the rule of the raw string that the quote at i opens, judged by the text before it.
 func (x *Lexer) rawAt(i int) raw {
 	if i == 0 {
 		return notRaw
@@ -37,7 +37,7 @@ func (x *Lexer) rawAt(i int) raw {
 	return notRaw
 }
 
-// rawEnd is the length of the raw string whose quote stands at i.
+// rawEnd returns the length of the raw string whose quote is at i.
 func (x *Lexer) rawEnd(i int) int {
 	rest := x.src[i:]
 	switch x.rawAt(i) {
@@ -48,7 +48,7 @@ func (x *Lexer) rawEnd(i int) int {
 		}
 		return closing(rest, 1, append([]byte{'"'}, x.src[from:i]...))
 	case bracketed:
-		// The word between the quote and the parenthesis has 16 bytes at most.
+		// The word between the quote and the parenthesis has at most 16 bytes.
 		open := bytes.IndexByte(rest[:min(len(rest), 18)], '(')
 		if open < 0 {
 			return x.stringEnd(rest, '"', false)
@@ -67,7 +67,7 @@ func (x *Lexer) rawEnd(i int) int {
 	return len(rest)
 }
 
-// closing is where the first end behind from ends, or the whole length.
+// closing returns the end of the first occurrence of end after from, or the length of rest.
 func closing(rest []byte, from int, end []byte) int {
 	if at := bytes.Index(rest[from:], end); at >= 0 {
 		return from + at + len(end)
@@ -75,8 +75,8 @@ func closing(rest []byte, from int, end []byte) int {
 	return len(rest)
 }
 
-// prefixed reports that nothing but the letters of a string's kind stand before the
-// quote at i in its line: r""" and f""".
+// prefixed reports whether only the letters of a string prefix precede the quote at i: r""" and
+// f""".
 func (x *Lexer) prefixed(i int) bool {
 	n := len(x.tokens)
 	if n == 0 || x.d.head != n-1 {
@@ -86,14 +86,14 @@ func (x *Lexer) prefixed(i int) bool {
 	return t.Len <= 2 && int(t.Start)+int(t.Len) == i
 }
 
-// maxTemplates is how deep templates of JavaScript may stand in each other.
+// maxTemplates is the maximum nesting depth of JavaScript templates.
 const maxTemplates = 16
 
-// templateEnd is the length of the template that rest begins with, with the templates in
-// its ${…}, or 0 when it is not closed.
+// templateEnd returns the length of the template at the start of rest, including templates in its
+// ${…}, or 0 if it is not closed.
 func templateEnd(rest []byte) int {
-	var braces [maxTemplates]int // open ones in the code at each depth
-	depth, text := 0, true       // text: in the template itself, not in its code
+	var braces [maxTemplates]int // open braces in the code at each depth
+	depth, text := 0, true       // text: inside the template's text, not in its code
 	for i := 1; i < len(rest); i++ {
 		switch c := rest[i]; {
 		case c == '\\':

@@ -2,8 +2,8 @@ package words
 
 import "strings"
 
-// preprocessor is called for the word behind a #, and reports that it is done with. What
-// two branches of an #if open is open once.
+// preprocessor handles the word after a #, and reports whether it needs no further handling. A
+// brace that both branches of an #if open counts once.
 func (d *definer) preprocessor(w []byte) bool {
 	if d.x.lang != C && d.x.lang != CSharp {
 		return false
@@ -17,7 +17,7 @@ func (d *definer) preprocessor(w []byte) bool {
 		d.directive = true
 	case "else", "elif":
 		if n := len(d.branches); n > 0 {
-			d.scope = d.scope[:d.branches[n-1].scopes] // it was that long: closed ones come back
+			d.scope = d.scope[:d.branches[n-1].scopes] // restore the length, so that closed scopes reappear
 			d.paren = d.branches[n-1].paren
 		}
 		d.directive = true
@@ -34,7 +34,7 @@ func (d *definer) preprocessor(w []byte) bool {
 	return true
 }
 
-// cWord notes what a word means in C besides keywords.
+// cWord handles the meaning of a word in C apart from keywords.
 func (d *definer) cWord(tok, prev int, last byte, started bool, w []byte) {
 	switch {
 	case d.pending >= 0 && prev == d.pending && string(w) != "final": // class EXPORT Name
@@ -53,7 +53,7 @@ func (d *definer) cWord(tok, prev int, last byte, started bool, w []byte) {
 	}
 }
 
-// endTypedef defines the name that a typedef ends with.
+// endTypedef defines the name at the end of a typedef.
 func (d *definer) endTypedef() {
 	t := &d.typedef
 	if !t.on || d.paren > 0 || len(d.scope) > t.scopes {
@@ -72,8 +72,8 @@ func (d *definer) endTypedef() {
 	}
 }
 
-// implWord follows the head of an impl of Rust to the type that it is of, and reports
-// that the word belongs to it.
+// implWord follows the head of a Rust impl to the type that it is for, and reports whether the word
+// belongs to the head.
 func (d *definer) implWord(tok, prev int, last byte, w []byte) bool {
 	switch {
 	case d.pending < 0:
@@ -91,7 +91,8 @@ func (d *definer) implWord(tok, prev int, last byte, w []byte) bool {
 	return true
 }
 
-// sql follows a statement that creates something, and reports that it is done with the word.
+// sql follows a statement that creates something, and reports whether the word needs no further
+// handling.
 func (d *definer) sql(tok int, w []byte) bool {
 	low := ""
 	if len(w) <= 12 {

@@ -2,7 +2,7 @@ package words
 
 import "unicode/utf8"
 
-// class says what a byte is in an identifier.
+// class is the kind of a byte in an identifier.
 type class uint8
 
 const (
@@ -11,7 +11,7 @@ const (
 	upper
 	digit
 	under // _ and $
-	wide  // a byte of a rune beyond ASCII
+	wide  // a byte of a non-ASCII rune
 )
 
 var classes = func() (t [256]class) {
@@ -32,19 +32,19 @@ var classes = func() (t [256]class) {
 	return t
 }()
 
-// MaxWord is the longest word that becomes a term, in bytes: what is longer is
-// data (a hash, base64), which nobody searches by its parts.
+// MaxWord is the length in bytes of the longest word that becomes a term: longer ones are data (a
+// hash, base64), whose parts nobody searches for.
 const MaxWord = 64
 
-// A Splitter cuts identifiers and words into terms. It keeps buffers: one per goroutine.
+// A Splitter splits identifiers and words into terms. It keeps buffers, so use one per goroutine.
 type Splitter struct {
 	part, whole []byte
 }
 
-// Split calls emit for each term of an identifier or word: its parts (cut at
-// underscores, at camel humps and between letters and digits), lower-cased and
-// stemmed, and, where there are several, the whole in lower case without
-// underscores behind [Whole]. The slice is valid until emit returns.
+// Split calls emit for each term of an identifier or word. The terms are its parts (split at
+// underscores, at camel humps and between letters and digits), lower-cased and stemmed. If there
+// are several parts, the whole in lower case without underscores follows, prefixed with [Whole].
+// The slice is valid until emit returns.
 func (s *Splitter) Split(word []byte, emit func(term []byte)) {
 	if len(word) > MaxWord {
 		return
@@ -85,12 +85,12 @@ func (s *Splitter) Split(word []byte, emit func(term []byte)) {
 	}
 }
 
-// Whole is the first byte of a term that stands for a compound identifier, so that
-// parse_file and ParseFile meet, and neither meets the word "parsefile" of a text.
+// Whole is the first byte of a term that stands for a compound identifier, so that parse_file and
+// ParseFile match each other, and neither matches the word "parsefile" of a text.
 const Whole = 1
 
-// partEnd is where the part that begins at i ends. A run of capitals keeps all
-// but its last letter when a small one follows: HTTPServer is http and server.
+// partEnd returns the end of the part that begins at i. A run of capitals keeps all but its last
+// letter if a lower-case letter follows: HTTPServer is http and server.
 func partEnd(w []byte, i int, c class) int {
 	j := i + 1
 	switch c {
@@ -121,10 +121,9 @@ func partEnd(w []byte, i int, c class) int {
 	return j
 }
 
-// Stem takes the endings off an English word in lower case, in place: plurals,
-// -ing, -ed and a final -e, so that "parsing", "parsed" and "parses" meet "parse".
-// It is lighter than Porter's, because identifiers are no prose: "string", "speed"
-// and "process" stay what they are.
+// Stem removes the endings of an English word in lower case, in place: plurals, -ing, -ed and a
+// final -e, so that "parsing", "parsed" and "parses" match "parse". It is lighter than Porter's
+// algorithm, because identifiers are not prose: "string", "speed" and "process" are unchanged.
 func Stem(w []byte) []byte {
 	n := len(w)
 	if n < 4 || classes[w[n-1]] == wide {
@@ -175,7 +174,7 @@ func vowel(w []byte) bool {
 	return false
 }
 
-// undouble makes "stopp" "stop", and leaves "call" and "pass" alone.
+// undouble turns "stopp" into "stop", but leaves "call" and "pass" unchanged.
 func undouble(w []byte, n int) int {
 	if n > 3 && w[n-1] == w[n-2] {
 		switch w[n-1] {
@@ -187,8 +186,8 @@ func undouble(w []byte, n int) int {
 	return silent(w, n)
 }
 
-// silent gives words of four letters their -e back, which Stem leaves them: "typ" of
-// "typed" and "typing" is "type". There was an ending, so that w has room for it.
+// silent restores the final -e of words of four letters, which Stem does not remove there: "typ"
+// from "typed" and "typing" becomes "type". An ending was removed, so w has room for it.
 func silent(w []byte, n int) int {
 	if n == 3 && !vowel(w[:1]) && vowel(w[1:2]) && !vowel(w[2:3]) && w[2] != 'x' && w[2] != 'w' {
 		w[3] = 'e'
@@ -197,10 +196,10 @@ func silent(w []byte, n int) int {
 	return n
 }
 
-// stopped reports words that stand nearly everywhere, in prose or in code: they
-// cost room and tell nothing.
+// stopped reports whether a word occurs nearly everywhere, in prose or in code: such words take
+// space and say nothing.
 func stopped(w []byte) bool {
-	switch string(w) { // compiled to a search by length and bytes: a map takes a sixth of all indexing
+	switch string(w) { // compiled to a search by length and bytes: a map would take a sixth of all indexing time
 	case "the", "an", "and", "or", "of", "to", "in", "is", "it", "be", "as", "at", "by", "on", "if", "we", "do", "so",
 		"this", "that", "with", "are", "was", "not", "but", "can", "you", "has", "hav", "have", "from", "will", "would",
 		"should", "when", "then", "than", "there", "which", "what", "also", "for", "else", "return", "self",
@@ -210,10 +209,10 @@ func stopped(w []byte) bool {
 	return false
 }
 
-// InWord reports bytes that words and identifiers are made of.
+// InWord reports whether a byte can be part of a word or identifier.
 func InWord(b byte) bool { return classes[b] != other }
 
-// Compound reports a word of several parts, such as ParseFile or parse_file.
+// Compound reports whether a word has several parts, such as ParseFile or parse_file.
 func Compound(w []byte) bool {
 	for i := 1; i < len(w)-1; i++ {
 		if w[i] == '_' || classes[w[i]] == upper && classes[w[i-1]] == lower {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// split is the terms of a word, a compound whole with a + before it.
+// split returns the terms of a word; a compound whole has a + before it.
 func split(word string) (out []string) {
 	var s Splitter
 	s.Split([]byte(word), func(t []byte) {
@@ -36,9 +36,9 @@ func TestSplit(t *testing.T) {
 		"userIDs":                       "user id +userids",
 		"IDs":                           "id",
 		"URLs":                          "url",
-		"URLsOf":                        "url +urlsof", // of is stopped
+		"URLsOf":                        "url +urlsof", // "of" is a stop word
 		"HTTPSocket":                    "http socket +httpsocket",
-		"utf8":                          "utf +utf8", // one digit alone is no term
+		"utf8":                          "utf +utf8", // a single digit is not a term
 		"utf16Decode":                   "utf 16 decod +utf16decode",
 		"x2":                            "+x2",
 		"x":                             "x",
@@ -68,7 +68,7 @@ func TestSplit(t *testing.T) {
 
 func stem(w string) string { return string(Stem([]byte(w))) }
 
-// Words of one row meet.
+// TestStemsMeet: the words in each row have the same stem.
 func TestStemsMeet(t *testing.T) {
 	for _, row := range []string{
 		"parse parses parsed parsing", "file files", "class classes", "process processes processed processing", "query queries",
@@ -89,7 +89,7 @@ func TestStemsMeet(t *testing.T) {
 	}
 }
 
-// Words of one row stay apart.
+// TestStemsStayApart: the words in each row have different stems.
 func TestStemsStayApart(t *testing.T) {
 	for _, row := range []string{
 		"string str strin", "speed spe sped", "process proces", "bus bu", "status statu", "analysis analysi", "thing th", "king k", "ring r",
@@ -105,7 +105,7 @@ func TestStemsStayApart(t *testing.T) {
 	}
 }
 
-// What stands nearly everywhere is no term, whatever its ending.
+// TestStopWords: words that occur nearly everywhere are not terms, whatever their ending.
 func TestStopWords(t *testing.T) {
 	for _, w := range strings.Fields("the an and or of to in is it be as at by on if we do so this that with are was not but can you has have from will would should when then than there which what also for else return returns self def func function fn a i") {
 		if got := split(w); len(got) > 0 {
@@ -119,7 +119,7 @@ func TestStopWords(t *testing.T) {
 	}
 }
 
-// A text in another case gives the same parts, where its words are separate.
+// TestSplitCase: a text in a different case has the same parts, if its words are separate.
 func TestSplitCase(t *testing.T) {
 	for _, w := range []string{"parse", "strings", "indexes"} {
 		up := strings.ToUpper(w)

@@ -2,19 +2,20 @@ package worktree
 
 import "strings"
 
-// Class is a set of flags that tell what kind of file a path and the beginning of its content show.
+// Class is a set of flags for the kind of a file, determined from its path and the beginning of its
+// content.
 type Class uint32
 
 // The flags of a Class. A file may have several; an ordinary source file has none.
 const (
-	Binary    Class = 1 << iota // no text
-	Minified                    // text that no person reads
-	Generated                   // made by a program, lock files too
-	Vendored                    // a copy of another project's work, or built output kept beside the source
-	Test                        // tests, and what they need: fixtures, mocks, test data
+	Binary    Class = 1 << iota // not text
+	Minified                    // text that nobody reads
+	Generated                   // made by a program; includes lock files
+	Vendored                    // a copy of another project's work, or build output kept next to the source
+	Test                        // tests and their files: fixtures, mocks, test data
 	Example                     // examples, demos, samples
 	Bench                       // benchmarks
-	Doc                         // prose, and what lies among it
+	Doc                         // prose, and the files that accompany it
 	Config                      // settings
 	Data                        // json, csv, translations, lock files, drawings
 	Script                      // shell and batch scripts
@@ -42,12 +43,11 @@ func (c Class) String() string {
 	return strings.Join(set, "|")
 }
 
-// HeadSize is how many bytes from the front of a file Classify wants at most; more are not looked
-// at.
+// HeadSize is the maximum number of bytes from the start of a file that Classify uses.
 const HeadSize = 16 << 10
 
-// Classify tells what kind of file path is (slash-separated, below the root of its tree) whose
-// content begins with head. An empty head leaves it to the path.
+// Classify returns the kind of the file at path (slash-separated, below the root of its tree) whose
+// content begins with head. If head is empty, only the path decides.
 func Classify(path string, head []byte) Class {
 	c := classifyPath(path)
 	if c.Any(Binary) || len(head) == 0 {

@@ -2,7 +2,7 @@ package worktree
 
 import "bytes"
 
-// classifyHead looks at the beginning of a content whose path has class c.
+// classifyHead examines the beginning of the content of a file whose path has class c.
 func classifyHead(head []byte, c Class) Class {
 	if looksBinary(head) {
 		return Binary
@@ -18,8 +18,8 @@ func classifyHead(head []byte, c Class) Class {
 	return found
 }
 
-// looksBinary reports bytes that no text has: a NUL, unless a mark at the front says that
-// characters are wider than a byte, or many other control characters.
+// looksBinary reports whether head contains bytes that do not occur in text: a NUL, unless a byte
+// order mark shows that characters are wider than a byte, or many other control characters.
 func looksBinary(head []byte) bool {
 	if enc := markedEncoding(head); enc == UTF16LE || enc == UTF16BE {
 		return false
@@ -28,7 +28,7 @@ func looksBinary(head []byte) bool {
 		return true
 	}
 	control := 0
-	head = head[:min(len(head), 4<<10)] // they are everywhere, if at all
+	head = head[:min(len(head), 4<<10)] // control characters are everywhere or nowhere
 	for _, b := range head {
 		if b < ' ' && controls&(1<<b) != 0 {
 			control++
@@ -37,17 +37,17 @@ func looksBinary(head []byte) bool {
 	return control > len(head)/20
 }
 
-// controls are the characters below the blank that text does not use: all but tab, line feed,
+// controls are the characters below the space that text does not use: all except tab, line feed,
 // vertical tab, form feed, carriage return and escape.
 const controls uint32 = 0xffffffff &^ (1<<'\t' | 1<<'\n' | 1<<'\v' | 1<<'\f' | 1<<'\r' | 1<<0x1b)
 
-// Lines as a person writes them are shorter than these.
+// Hand-written lines are shorter than these.
 const (
 	longLine    = 1000
 	longAverage = 250
 )
 
-// longLines reports text whose lines are long on average, one at least very long.
+// longLines reports whether the lines are long on average and at least one is very long.
 func longLines(text []byte) bool {
 	if len(text) < longLine {
 		return false
@@ -64,19 +64,20 @@ func longLines(text []byte) bool {
 	return longest >= longLine && len(text)/lines >= longAverage
 }
 
-// saysGenerated looks for what generators write above their output: Go's line (which may stand
-// anywhere before the package clause), @generated, and sentences that say so and ask not to edit.
+// saysGenerated looks for the text that generators write above their output: Go's line (which may
+// be anywhere before the package clause), @generated, and sentences that say that the file is
+// generated and ask not to edit it.
 func saysGenerated(text []byte) bool {
 	const top = 3 << 10
 	head := text[:min(len(text), top)]
 	if !containsFold(head, "generated") {
 		return goGenerated(text)
 	}
-	const mark = "@" + "generated" // in two parts, or this file would be one
+	const mark = "@" + "generated" // in two parts, or this file would count as generated
 	if bytes.Contains(head, []byte(mark)) || goGenerated(text) {
 		return true
 	}
-	previous := false // whether the line before spoke of generation
+	previous := false // whether the previous line mentioned generation
 	for line := range bytes.Lines(head) {
 		says := isComment(line) && containsFold(line, "generated")
 		if (says || previous) && asksNotToEdit(line) || says && saysItself(line) {
@@ -124,7 +125,7 @@ func goGenerated(text []byte) bool {
 	}
 }
 
-// containsFold reports whether text holds the lower-case ASCII word in any case.
+// containsFold reports whether text contains the lower-case ASCII word in any case.
 func containsFold(text []byte, word string) bool {
 	for {
 		i := bytes.IndexAny(text, string([]byte{word[0], word[0] &^ 0x20}))

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// classifyPath looks at names only.
+// classifyPath considers only the path.
 func classifyPath(path string) Class {
 	dir, base := "", path
 	if i := strings.LastIndexByte(path, '/'); i >= 0 {
@@ -24,14 +24,14 @@ func classifyPath(path string) Class {
 	return c | classifyDir(dir, c, ext)
 }
 
-// classifyDir looks at the directories that lead to a file of class c.
+// classifyDir considers the directories of a file of class c.
 func classifyDir(dir string, c Class, ext string) Class {
 	if dir == "" {
 		return 0
 	}
 	dir = strings.ToLower(dir)
-	// Below src/main, as Maven and Gradle have it, directories are packages and mean nothing here:
-	// org/mockito/mock.
+	// Below src/main, as in Maven and Gradle, directories are packages and say nothing about the
+	// kind: org/mockito/mock.
 	if i := strings.Index("/"+dir+"/", "/src/main/"); i >= 0 {
 		dir = strings.TrimSuffix(dir[:i], "/")
 	}
@@ -50,7 +50,7 @@ func classifyDir(dir string, c Class, ext string) Class {
 			d |= Test
 		}
 		if c.Any(Test) {
-			d &^= Example // samples that a test reads
+			d &^= Example // examples that a test reads
 		}
 		c |= d
 		before = elem
@@ -66,11 +66,11 @@ func isTestDir(name string) bool {
 		strings.HasPrefix(name, "test_") || strings.HasSuffix(name, "_test") || strings.HasSuffix(name, "_tests")
 }
 
-// isCode reports whether nothing marks a file of class c as other than source code.
+// isCode reports whether nothing marks a file of class c as something other than source code.
 func isCode(c Class, ext string) bool { return ext != "" && !c.Any(Binary|Doc|Config|Data|Build) }
 
-// classifyName looks at the spelling of the last path element: base as it is, name in lower case,
-// split into stem and ext.
+// classifyName considers the last path element: base as written, name in lower case, split into
+// stem and ext.
 func classifyName(base, name, stem, ext string) (c Class) {
 	if isTestName(base, stem, ext) {
 		c |= Test
@@ -109,7 +109,7 @@ func docName(name string) bool {
 	return docNames[name]
 }
 
-// isTestName knows how the usual languages name their tests.
+// isTestName reports whether a name is that of a test by the conventions of common languages.
 func isTestName(base, stem, ext string) bool {
 	switch stem {
 	case "test", "tests", "conftest", "spec":

@@ -2,7 +2,7 @@ package worktree
 
 import "strings"
 
-// The tables below hold names in lower case. They are read only.
+// The tables below hold names in lower case. They are read-only.
 
 func table(rows map[Class]string) map[string]Class {
 	t := map[string]Class{}
@@ -26,8 +26,8 @@ var byDir = table(map[Class]string{
 	Build:   `.circleci .buildkite .ci`,
 })
 
-// byTopDir are names that mean this at the top of a tree only: deeper they are packages as often,
-// such as go/doc.
+// byTopDir are names with a special meaning only at the top of a tree: deeper they are just as
+// often packages, such as go/doc.
 var byTopDir = table(map[Class]string{
 	Vendored: `external deps`,
 	Bench:    `perf`,
@@ -45,7 +45,7 @@ var byExt = table(map[Class]string{
 	Script: `sh bash zsh fish ps1 psm1 bat cmd ksh csh`,
 	Build: `cmake mk mak gradle bzl bazel csproj vcxproj fsproj sln ninja gyp gypi gemspec podspec cabal nix ac am m4
 		podfile dockerfile`,
-	// Never opened: what these names promise is no text.
+	// Never opened: files with these extensions are not text.
 	Binary: `png jpg jpeg gif bmp ico icns webp tif tiff psd avif heic pdf zip gz tgz bz2 xz zst lz4 7z rar tar jar war ear
 		class pyc pyo pyd so dylib dll exe o a lib pdb wasm bin woff woff2 ttf otf eot mp3 mp4 m4a ogg oga flac wav
 		avi mov mkv webm docx xls xlsx ppt pptx odt ods sqlite sqlite3 db mdb parquet feather arrow npy npz pkl
@@ -83,10 +83,10 @@ func set(names string) map[string]bool {
 	return t
 }
 
-// generatedStems are ends of a name before its extension that only programs write.
+// generatedStems are endings of a name before its extension that only programs write.
 var generatedStems = []struct {
 	suffix string
-	exts   []string // any when nil
+	exts   []string // nil means any
 	class  Class
 }{
 	{".pb", nil, Generated},

@@ -2,22 +2,22 @@ package worktree
 
 import "strings"
 
-// Changes are the differences between two scans of one root, each list by path. Only files to be
-// indexed count: a file that has become too large is Removed.
+// Changes are the differences between two scans of one root. Each list is sorted by path. Only
+// files to be indexed count: a file that has become too large is Removed.
 type Changes struct {
-	Added   []File // as they are now
-	Changed []File // as they are now
+	Added   []File // in their current state
+	Changed []File // in their current state
 	Suspect []File // look the same, but must be read to be sure
-	Removed []File // as they were, with SkipGone
+	Removed []File // in their old state, with SkipGone
 }
 
-// Empty reports whether nothing changed for certain and nothing is suspect.
+// Empty reports whether there are neither changes nor suspects.
 func (c *Changes) Empty() bool {
 	return len(c.Added)+len(c.Changed)+len(c.Suspect)+len(c.Removed) == 0
 }
 
-// Files returns all of them in one list, as an index wants them: what is to be read again, and what
-// is gone.
+// Files returns all of them in one list for an index: the files to read again, and those that are
+// gone.
 func (c *Changes) Files() []File {
 	all := make([]File, 0, len(c.Added)+len(c.Changed)+len(c.Suspect)+len(c.Removed))
 	for _, list := range [][]File{c.Added, c.Changed, c.Suspect, c.Removed} {
@@ -27,8 +27,8 @@ func (c *Changes) Files() []File {
 	return all
 }
 
-// Diff tells what a new scan found different from an old one, from what stat told both. A nil old
-// tree has no files.
+// Diff compares a new scan with an old one, using only what stat returned. A nil old tree has no
+// files.
 func Diff(old, new *Tree) Changes {
 	var c Changes
 	var before []File
@@ -59,7 +59,7 @@ func Diff(old, new *Tree) Changes {
 	return c
 }
 
-// compareHeads orders the first files of two lists, an empty list last.
+// compareHeads compares the first files of two lists. An empty list comes last.
 func compareHeads(a, b []File) int {
 	switch {
 	case len(a) == 0:

@@ -26,7 +26,7 @@ func readHead(_ *os.File, _, path string, root *Root, buf []byte) (int, error) {
 	return readFull(f, buf)
 }
 
-// readFull fills buf as far as the content reaches.
+// readFull reads into buf until it is full or the content ends.
 func readFull(f *os.File, buf []byte) (int, error) {
 	n, err := io.ReadFull(f, buf)
 	if err == io.EOF || err == io.ErrUnexpectedEOF {

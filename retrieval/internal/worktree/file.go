@@ -7,36 +7,37 @@ import (
 	"time"
 )
 
-// A File is what a scan tells of one file without its content.
+// A File holds the result of a scan for one file, without its content.
 type File struct {
 	Path    string      // below the root, with slashes; any bytes the file system allows
 	Size    int64       // bytes
 	ModTime int64       // of the content, nanoseconds since 1970
-	Changed int64       // of the inode (ctime), nanoseconds since 1970; 0 where the system has none
-	Inode   uint64      // what tells the file from another one that took its name; 0 where unknown
+	Changed int64       // of the inode (ctime), nanoseconds since 1970; 0 if the system has none
+	Inode   uint64      // distinguishes the file from another one that took its name; 0 if unknown
 	Mode    fs.FileMode // type and permission bits
 	Class   Class
-	Skip    Skip // why it is not to be indexed, 0 when it is
-	Racy    bool // a change right after the scan could have left all of the above the same
+	Skip    Skip // why it is not indexed; 0 if it is
+	Racy    bool // a change right after the scan could have left all of the fields above unchanged
 }
 
-// Same reports whether two states of a path cannot be told apart without reading. It is no proof
-// while either is Racy.
+// Same reports whether two states of a path cannot be distinguished without reading. It proves
+// nothing if either of them is Racy.
 func (f *File) Same(g *File) bool {
 	return f.Size == g.Size && f.ModTime == g.ModTime && f.Changed == g.Changed && f.Inode == g.Inode && f.Mode.Type() == g.Mode.Type()
 }
 
-// Fresh reports whether f, recorded earlier, still describes what now was seen at its path.
+// Fresh reports whether f, recorded earlier, still describes the state now seen at its path.
 func (f *File) Fresh(now *File) bool { return !f.Racy && f.Same(now) }
 
-// Grains of time stamps. Kernels stamp with a clock that ticks every 1 to 10 ms; file systems that
-// keep whole seconds (HFS+) or pairs of them (FAT) show no fraction.
+// Resolutions of time stamps. Kernels use a clock that ticks every 1 to 10 ms; file systems that
+// store only whole seconds (HFS+) or pairs of seconds (FAT) have no fraction.
 const (
 	fineGrain   = int64(50 * time.Millisecond)
 	coarseGrain = int64(2 * time.Second)
 )
 
-// markRacy sets Racy for a state read when the clock showed seen (nanoseconds since 1970) or later.
+// markRacy sets Racy for a state that was read when the clock showed seen (nanoseconds since 1970)
+// or later.
 func (f *File) markRacy(seen int64) {
 	stamp := max(f.ModTime, f.Changed)
 	if f.Changed != 0 {
@@ -49,22 +50,22 @@ func (f *File) markRacy(seen int64) {
 	f.Racy = stamp+grain >= seen
 }
 
-// Skip says why a file is not indexed.
+// Skip is the reason why a file is not indexed.
 type Skip uint8
 
 // The reasons of a Skip. Files that git ignores are not listed at all.
 const (
 	NotSkipped     Skip = iota
-	SkipGone            // it is no longer there, or ignored now
+	SkipGone            // it no longer exists, or is now ignored
 	SkipLarge           // more than Options.MaxFileSize
 	SkipBinary          // not text
-	SkipMinified        // text that no person reads
+	SkipMinified        // text that nobody reads
 	SkipUnreadable      // the system refused
 	SkipSymlink         // never followed
 	SkipSpecial         // a socket, pipe or device
 	SkipDeep            // below Options.MaxDepth directories
 	SkipMany            // beyond Options.MaxFiles
-	SkipTool            // a directory that a tool filled: node_modules, caches, virtual environments
+	SkipTool            // a directory filled by a tool: node_modules, caches, virtual environments
 	SkipWorktree        // a directory that is another work tree of a repository
 	skips
 )
@@ -80,7 +81,7 @@ func (s Skip) String() string {
 	return "unknown"
 }
 
-// A Tree is the result of one scan. It is not changed after; several goroutines may read it.
+// A Tree is the result of one scan. It is not changed afterwards; several goroutines may read it.
 type Tree struct {
 	Root    string
 	Files   []File // to be indexed, by path
@@ -89,7 +90,7 @@ type Tree struct {
 	Started time.Time
 }
 
-// Lookup returns the file at path, be it indexed or skipped.
+// Lookup returns the file at path, whether indexed or skipped.
 func (t *Tree) Lookup(path string) (File, bool) {
 	if t == nil {
 		return File{}, false
@@ -102,7 +103,7 @@ func (t *Tree) Lookup(path string) (File, bool) {
 	return File{}, false
 }
 
-// SkipCounts counts the skipped by reason.
+// SkipCounts returns the number of skipped files for each reason.
 func (t *Tree) SkipCounts() map[Skip]int {
 	counts := map[Skip]int{}
 	for i := range t.Skipped {

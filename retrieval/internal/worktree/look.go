@@ -12,9 +12,10 @@ import (
 	"time"
 )
 
-// Look tells what a scan would find at a few paths, and below those that are directories. Each path
-// yields a File of SkipGone first, which stands for everything that was at and below it, then what
-// is there now. So the result is what has to be forgotten and, after that, what has to be there.
+// Look returns what a scan would find at a few paths, and below those that are directories. For
+// each path it first yields a File with SkipGone, which stands for everything that was at and below
+// it, and then what is there now. So the result lists what to drop from an index and, after that,
+// what to add.
 func Look(ctx context.Context, root string, opts Options, paths ...string) ([]File, error) {
 	o := opts.withDefaults()
 	o.Progress = nil
@@ -42,7 +43,7 @@ func Look(ctx context.Context, root string, opts Options, paths ...string) ([]Fi
 
 type looker struct {
 	worker
-	hidden map[string]bool // directories already looked at: whether they are no part of the project
+	hidden map[string]bool // directories already examined: whether they are excluded from the project
 }
 
 func (l *looker) look(ctx context.Context, p string) ([]File, error) {
@@ -56,7 +57,7 @@ func (l *looker) look(ctx context.Context, p string) ([]File, error) {
 	}
 	fi, err := l.root.any.Lstat(filepath.FromSlash(p))
 	if err != nil || l.hides(up) || p != "." && l.rules.ignores(p, fi.IsDir()) {
-		return gone, nil // what cannot be looked at cannot be indexed
+		return gone, nil // what cannot be examined cannot be indexed
 	}
 	if !fi.IsDir() {
 		f, err := l.file(p, up, fi)
@@ -77,7 +78,7 @@ func (l *looker) look(ctx context.Context, p string) ([]File, error) {
 	return append(append(gone, t.Files...), t.Skipped...), nil
 }
 
-// file looks at one that is no directory.
+// file examines a path that is not a directory.
 func (l *looker) file(p, up string, fi fs.FileInfo) (File, error) {
 	dir, err := l.root.open(filepath.FromSlash(cmp.Or(up, ".")))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -94,7 +95,7 @@ func (l *looker) file(p, up string, fi fs.FileInfo) (File, error) {
 	return f, nil
 }
 
-// hides reports whether a scan does not go into dir, because of its own name or marks or of a
+// hides reports whether a scan does not enter dir, because of its name or marks or those of a
 // directory above.
 func (l *looker) hides(dir string) bool {
 	hidden, known := l.hidden[dir]
@@ -110,8 +111,8 @@ func (l *looker) hides(dir string) bool {
 	return hidden
 }
 
-// marked looks in dir for what makes it foreign, and whether it can be opened without following a
-// link.
+// marked reports whether dir contains a mark that excludes it from the project, or cannot be opened
+// without following a link.
 func (l *looker) marked(dir string) bool {
 	f, err := l.root.open(filepath.FromSlash(dir))
 	if err != nil {

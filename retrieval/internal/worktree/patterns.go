@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// patternFS is a file system that holds nothing but one .gitignore of this text, at its root.
+// patternFS is a file system that contains only a .gitignore with this text, at its root.
 type patternFS string
 
 const patternFile = ".gitignore"

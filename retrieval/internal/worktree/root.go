@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// A Root reads the files of one tree and nothing outside it: a symbolic link on the way to a file
-// is refused, also one put there a moment ago. It is safe for concurrent use.
+// A Root reads the files of one tree and nothing outside it: it refuses symbolic links on the way
+// to a file, even ones created a moment ago. It is safe for concurrent use.
 type Root struct {
-	dir *os.File // of the tree, for systems that open below a descriptor
+	dir *os.File // of the tree, for systems that can open files relative to a descriptor
 	any *os.Root
 }
 
@@ -31,19 +31,19 @@ func OpenRoot(dir string) (*Root, error) {
 	return &Root{dir: f, any: any}, nil
 }
 
-// Close frees the descriptors. It must not run beside another method.
+// Close closes the descriptors. It must not run at the same time as another method.
 func (r *Root) Close() error { return errors.Join(r.dir.Close(), r.any.Close()) }
 
-// ErrTooLarge says that a file has more bytes than were asked for at most.
+// ErrTooLarge means that a file is larger than the requested maximum.
 var ErrTooLarge = errors.New("worktree: file is too large to be read")
 
-// ErrNotRegular says that a path is no regular file (any more).
+// ErrNotRegular means that a path is not (or no longer) a regular file.
 var ErrNotRegular = errors.New("worktree: not a regular file")
 
-// ReadFile returns the content of a regular file and its state at that moment; Class and Skip are
-// left to the caller. The state was looked at before the content was read, and Racy is set when a
-// change during the read could hide in it: a later scan that finds the same state and no Racy here
-// has the same content.
+// ReadFile returns the content of a regular file and its state at that moment; the caller must set
+// Class and Skip. The state is recorded before the content is read, and Racy is set if a change
+// during the read could be invisible in it. So if a later scan finds the same state and Racy is not
+// set here, the content is the same.
 func (r *Root) ReadFile(path string, max int64) ([]byte, File, error) {
 	seen := time.Now().UnixNano()
 	f, err := r.open(filepath.FromSlash(path))
@@ -68,7 +68,7 @@ func (r *Root) ReadFile(path string, max int64) ([]byte, File, error) {
 
 // readUpTo reads all of a file that had size bytes a moment ago and may have grown.
 func readUpTo(f io.Reader, size, max int64) ([]byte, error) {
-	buf := make([]byte, size+1) // one more, to see the end without another allocation
+	buf := make([]byte, size+1) // one more byte, to detect the end without another allocation
 	n, err := io.ReadFull(f, buf)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return buf[:n:n], nil
@@ -95,7 +95,7 @@ func stateOf(path string, fi fs.FileInfo, seen int64) File {
 }
 
 // openSlowly opens a path element by element. Links that stay below the root would be followed, so
-// they are looked for first; one that is put there in between still cannot lead outside.
+// they are checked for first; a link that is created in between still cannot lead outside.
 func (r *Root) openSlowly(name string) (*os.File, error) {
 	for i := 0; i <= len(name); i++ {
 		if i < len(name) && !os.IsPathSeparator(name[i]) || i == 0 {

@@ -7,11 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// open opens a path below the root without following any link: in one call where the kernel has it
-// (5.6) and nobody forbids it, else element by element.
+// open opens a path below the root without following any link: in one call if the kernel supports
+// it (5.6) and nothing forbids it, otherwise element by element.
 func (r *Root) open(name string) (*os.File, error) {
 	how := unix.OpenHow{
-		Flags:   unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOFOLLOW, // a pipe must not keep us waiting
+		Flags:   unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOFOLLOW, // opening a pipe must not block
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
 	}
 	for range 16 {

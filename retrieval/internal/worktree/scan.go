@@ -19,19 +19,19 @@ const (
 	DefaultMaxDepth    = 64
 )
 
-// Options of a scan. The zero value is a good one.
+// Options of a scan. The zero value is a sensible default.
 type Options struct {
-	MaxFileSize int64    // larger files are skipped; DefaultMaxFileSize when 0
-	MaxFiles    int      // files beyond, the deepest first, are skipped; DefaultMaxFiles when 0
-	MaxDepth    int      // directories nested deeper are skipped; DefaultMaxDepth when 0
-	Ignore      []string // more patterns in the language of .gitignore, anchored at the root; they cannot bring back what git ignores
+	MaxFileSize int64    // larger files are skipped; 0 means DefaultMaxFileSize
+	MaxFiles    int      // further files, the deepest first, are skipped; 0 means DefaultMaxFiles
+	MaxDepth    int      // directories nested deeper are skipped; 0 means DefaultMaxDepth
+	Ignore      []string // additional patterns in the language of .gitignore, anchored at the root; they cannot re-include what git ignores
 	KeepTools   bool     // do not skip the directories of tools, such as node_modules
-	Workers     int      // goroutines that read directories; chosen by the number of processors when 0
-	// Previous is an earlier scan of this root: what looks the same as in it is not opened again to
-	// be classified.
+	Workers     int      // goroutines that read directories; 0 means a number based on the number of processors
+	// Previous is an earlier scan of this root: files that look the same as in it are not opened
+	// again to be classified.
 	Previous *Tree
-	// Progress, when set, is called now and then from one goroutine at a time with how much was
-	// found so far.
+	// Progress, if set, is called now and then, from one goroutine at a time, with the number and
+	// size of the files found so far.
 	Progress func(files int, bytes int64)
 }
 
@@ -52,9 +52,9 @@ func (o *Options) withDefaults() Options {
 	return out
 }
 
-// Scan lists the files below root that are worth indexing, and those that are not with the reason.
-// Only a root that cannot be read and an ended ctx are errors: whatever else cannot be read is
-// skipped as SkipUnreadable.
+// Scan lists the files below root that are worth indexing, and the others with the reason. Only an
+// unreadable root and an ended ctx are errors: anything else that cannot be read is skipped as
+// SkipUnreadable.
 func Scan(ctx context.Context, root string, opts Options) (*Tree, error) {
 	o := opts.withDefaults()
 	r, err := OpenRoot(root)
@@ -80,8 +80,8 @@ func Scan(ctx context.Context, root string, opts Options) (*Tree, error) {
 	return t, nil
 }
 
-// limit moves the deepest files beyond max to the skipped ones. Which those are depends on the
-// files alone, so that the next scan decides alike.
+// limit moves the deepest files beyond max to the skipped ones. The choice depends only on the
+// files, so that the next scan decides in the same way.
 func (t *Tree) limit(max int) {
 	if len(t.Files) <= max {
 		return
@@ -100,7 +100,7 @@ func (t *Tree) limit(max int) {
 	sortFiles(t.Skipped)
 }
 
-// rules are git's and the host's. They are safe for concurrent use.
+// rules combine git's rules with the host's. They are safe for concurrent use.
 type rules struct {
 	git, host *ignore.Matcher
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// write makes files below a new directory; content by path.
+// write creates files below a new directory, with the given content by path.
 func write(t testing.TB, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()

@@ -4,5 +4,5 @@ package worktree
 
 import "io/fs"
 
-// Identity knows nothing here: size and time of the content must do.
+// Identity returns zeros: this system has no such data, so size and modification time must do.
 func Identity(fs.FileInfo) (inode uint64, changed int64) { return 0, 0 }

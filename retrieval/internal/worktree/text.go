@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// Encoding says how a text was written.
+// Encoding is the character encoding of a text.
 type Encoding uint8
 
-// The encodings that Text tells apart.
+// The encodings that Text distinguishes.
 const (
-	UTF8    Encoding = iota // with or without a mark at the front
-	UTF16LE                 // with a mark
-	UTF16BE                 // with a mark
+	UTF8    Encoding = iota // with or without a byte order mark
+	UTF16LE                 // with a byte order mark
+	UTF16BE                 // with a byte order mark
 	Latin1                  // anything else, read as Windows-1252, which extends ISO 8859-1
 )
 
@@ -24,10 +24,11 @@ func (e Encoding) String() string {
 	return "unknown"
 }
 
-// markedEncoding returns what the byte order mark at the front says, UTF8 without one.
+// markedEncoding returns the encoding that the byte order mark at the front indicates, or UTF8 if
+// there is none.
 func markedEncoding(raw []byte) Encoding {
 	switch {
-	case bytes.HasPrefix(raw, []byte{0xff, 0xfe}) && !bytes.HasPrefix(raw, []byte{0xff, 0xfe, 0, 0}): // the longer one is UTF-32
+	case bytes.HasPrefix(raw, []byte{0xff, 0xfe}) && !bytes.HasPrefix(raw, []byte{0xff, 0xfe, 0, 0}): // the longer mark is that of UTF-32
 		return UTF16LE
 	case bytes.HasPrefix(raw, []byte{0xfe, 0xff}):
 		return UTF16BE
@@ -35,9 +36,9 @@ func markedEncoding(raw []byte) Encoding {
 	return UTF8
 }
 
-// Text returns a content as valid UTF-8 without a byte order mark, and how it was written. UTF-8 is
-// returned as it is, without a copy. A text that is UTF-8 but for some bytes keeps its characters,
-// with U+FFFD for those bytes. The number of lines is always that of the content.
+// Text returns a content as valid UTF-8 without a byte order mark, and its original encoding. UTF-8
+// is returned unchanged, without a copy. If a text is UTF-8 except for a few bytes, its characters
+// are kept, with U+FFFD for those bytes. The number of lines is always that of the content.
 func Text(raw []byte) ([]byte, Encoding) {
 	switch enc := markedEncoding(raw); enc {
 	case UTF16LE, UTF16BE:
@@ -53,7 +54,7 @@ func Text(raw []byte) ([]byte, Encoding) {
 	return fromWindows1252(raw), Latin1
 }
 
-// mostlyUTF8 reports whether more bytes above ASCII make characters than do not.
+// mostlyUTF8 reports whether most of the non-ASCII bytes form valid characters.
 func mostlyUTF8(raw []byte) bool {
 	good, bad := 0, 0
 	for len(raw) > 0 {
@@ -97,7 +98,7 @@ func fromUTF16(raw []byte, big bool) []byte {
 	return out
 }
 
-// windows1252 holds what 0x80 to 0x9f mean; unused ones are the control characters of ISO 8859-1.
+// windows1252 maps 0x80 to 0x9f; unused bytes are the control characters of ISO 8859-1.
 const windows1252 = "\u20ac\u0081\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\u008d\u017d\u008f" +
 	"\u0090\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\u009d\u017e\u0178"
 

@@ -28,7 +28,7 @@ func skipped(tree *Tree) map[string]string {
 	return out
 }
 
-// TestScanAgainstGit compares with what git lists, in this very repository.
+// TestScanAgainstGit compares a scan with the files that git lists, in this repository.
 func TestScanAgainstGit(t *testing.T) {
 	root, err := filepath.Abs("../../..")
 	if err != nil {
@@ -64,7 +64,7 @@ func TestScanAgainstGit(t *testing.T) {
 			t.Logf("we have %s", p)
 		}
 	}
-	// Others may be at work in the tree while we look.
+	// Other processes may change the tree meanwhile.
 	if missing+extra > len(git)/100 || len(ours) < 100 {
 		t.Errorf("%d of git's files are missing, %d are too many, of %d", missing, extra, len(git))
 	}
@@ -176,7 +176,7 @@ func TestScanErrors(t *testing.T) {
 	if _, err := Scan(ctx, t.TempDir(), Options{}); !errors.Is(err, why) {
 		t.Errorf("err = %v", err)
 	}
-	// In the middle of it.
+	// A cancellation in the middle of the scan.
 	ctx, cancel = context.WithCancelCause(context.Background())
 	_, err := Scan(ctx, filepath.Join(runtime.GOROOT(), "src"), Options{Progress: func(int, int64) { cancel(why) }})
 	if !errors.Is(err, why) {
@@ -194,7 +194,7 @@ func TestScanProgress(t *testing.T) {
 	}
 }
 
-// TestScanWhileChanging scans a tree in which directories and files come and go.
+// TestScanWhileChanging scans a tree while directories and files are created and removed.
 func TestScanWhileChanging(t *testing.T) {
 	root := t.TempDir()
 	put(t, root, map[string]string{"stays/a.go": "package a\n"})
@@ -251,7 +251,7 @@ func TestDiff(t *testing.T) {
 	before, _ := old.Lookup("touched")
 	when := time.Unix(0, before.ModTime)
 	if err := errors.Join(
-		os.Chtimes(filepath.Join(root, "touched"), when, when), // another content of the same size, the time set back
+		os.Chtimes(filepath.Join(root, "touched"), when, when), // different content of the same size, with the time set back
 		os.WriteFile(filepath.Join(root, "r"), []byte("2"), 0o644), os.Chtimes(filepath.Join(root, "r"), when, when),
 		os.Rename(filepath.Join(root, "r"), filepath.Join(root, "replaced")),
 		os.Remove(filepath.Join(root, "gone")),
@@ -271,7 +271,7 @@ func TestDiff(t *testing.T) {
 	if d := cmp.Diff([]string{"big", "gone", "new", "replaced", "size", "touched"}, paths(c.Files())); d != "" {
 		t.Errorf("-want +got\n%s", d)
 	}
-	// What was young at the scan has to be looked at again.
+	// Files that were recent at the scan must be examined again.
 	if c := Diff(now, scan(t, root, Options{MaxFileSize: 50})); !slices.Contains(paths(c.Suspect), "new") {
 		t.Errorf("%+v", c)
 	}
@@ -280,8 +280,8 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestRacy writes a file again and again right after it was seen. Whenever its state looks the
-// same, it must have been marked.
+// TestRacy writes a file repeatedly right after it was examined. Whenever its state looks
+// unchanged, it must have been marked as racy.
 func TestRacy(t *testing.T) {
 	root := t.TempDir()
 	name := filepath.Join(root, "f")
@@ -308,7 +308,7 @@ func TestRacy(t *testing.T) {
 func TestPreviousIsTrusted(t *testing.T) {
 	root := write(t, map[string]string{"a.c": "int x;\n", "b.c": "int y;\n", "young.c": "int z;\n"})
 	first := scan(t, root, Options{})
-	for i := range first.Files { // marks that only a tree that was taken over can have
+	for i := range first.Files { // marks that can only come from the previous tree
 		first.Files[i].Class, first.Files[i].Racy = Vendored, first.Files[i].Path == "young.c"
 	}
 	put(t, root, map[string]string{"b.c": "int changed;\n"})
@@ -321,8 +321,8 @@ func TestPreviousIsTrusted(t *testing.T) {
 	}
 }
 
-// TestLookIsScan changes a tree at random and checks that looking at what was changed gives the new
-// scan.
+// TestLookIsScan changes a tree at random and checks that Look at the changed paths gives the same
+// result as a new scan.
 func TestLookIsScan(t *testing.T) {
 	files := map[string]string{".gitignore": "*.log\nbuild/\n/host\n"}
 	for i := range 60 {
@@ -342,7 +342,7 @@ func TestLookIsScan(t *testing.T) {
 			p += "/" + names[r.IntN(len(names))]
 		}
 		at := filepath.Join(root, p)
-		_ = os.RemoveAll(at) // refused below a file
+		_ = os.RemoveAll(at) // fails below a file
 		changed := []string{p}
 		switch r.IntN(6) {
 		case 0, 1:
@@ -361,8 +361,8 @@ func TestLookIsScan(t *testing.T) {
 				changed = []string{"d0", "d1", "d2", "d3"}
 			}
 		}
-		// A mark in a directory tells of the whole of it, and a new one above a file may be seen or
-		// not.
+		// A mark in a directory affects all of it, and a new mark above a file may or may not be
+		// seen.
 		for _, c := range slices.Clone(changed) {
 			for dir := c; dir != "."; dir = filepath.Dir(dir) {
 				changed = append(changed, filepath.ToSlash(dir))

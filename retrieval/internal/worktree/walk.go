@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// A walk reads the directories of a tree with several workers, which take the youngest open one
-// from a common stack.
+// A walk reads the directories of a tree with several workers, which take the most recently found
+// directory from a common stack.
 type walk struct {
 	root  *Root
 	rules rules
@@ -24,7 +24,7 @@ type walk struct {
 	mu    sync.Mutex
 	wake  *sync.Cond
 	stack []*node
-	open  int // directories on the stack or in a worker's hands
+	open  int // directories on the stack or being read by a worker
 	err   error
 	found int
 }
@@ -38,7 +38,7 @@ type node struct {
 	children []*node
 }
 
-// hardCap bounds what a walk lists, as a multiple of Options.MaxFiles.
+// hardCap limits the number of files that a walk lists, as a multiple of Options.MaxFiles.
 const hardCap = 5
 
 func newWalk(root *Root, rules rules, opts Options) *walk {
@@ -69,7 +69,7 @@ func (w *walk) runFrom(ctx context.Context, top *node) (*node, error) {
 	return top, w.err
 }
 
-// next waits for a directory to read; nil means that all is done.
+// next waits for a directory to read. It returns nil if everything is done.
 func (w *walk) next() *node {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -122,7 +122,7 @@ type worker struct {
 	head []byte
 }
 
-// read lists one directory into n. An error means that nothing could be listed; n then says so
+// read lists one directory into n. An error means that nothing could be listed; n then records that
 // itself.
 func (w *worker) read(n *node) error {
 	refuse := func(why Skip) { n.skipped = append(n.skipped, File{Path: n.path, Mode: fs.ModeDir, Skip: why}) }
@@ -159,7 +159,7 @@ func (w *worker) read(n *node) error {
 	return nil
 }
 
-// entry sorts one name of a directory into n.
+// entry adds one entry of a directory to n.
 func (w *worker) entry(n *node, dir *os.File, e fs.DirEntry, seen int64) {
 	path := e.Name()
 	if n.path != "" {
@@ -188,7 +188,7 @@ func (w *worker) entry(n *node, dir *os.File, e fs.DirEntry, seen int64) {
 	}
 }
 
-// state tells all of one file; ok is false when it is gone already.
+// state returns everything about one file; ok is false if it no longer exists.
 func (w *worker) state(path string, dir *os.File, e fs.DirEntry, seen int64) (f File, ok bool) {
 	f, err := statEntry(dir, path, e, seen)
 	switch {
@@ -211,8 +211,8 @@ func (w *worker) state(path string, dir *os.File, e fs.DirEntry, seen int64) (f 
 	return f, true
 }
 
-// classify sets Class and Skip of a regular file, opening it only when its name and the scan before
-// do not tell.
+// classify sets Class and Skip of a regular file. It opens the file only if its name and the
+// previous scan do not suffice.
 func (w *worker) classify(f *File, dir *os.File, name string) {
 	if before, ok := w.opts.Previous.Lookup(f.Path); ok && before.Fresh(f) && before.Skip != SkipUnreadable {
 		f.Class, f.Skip = before.Class, before.Skip
@@ -232,7 +232,7 @@ func (w *worker) classify(f *File, dir *os.File, name string) {
 	f.Skip = f.Class.skip()
 }
 
-// skip returns the reason not to index files of this class.
+// skip returns the reason not to index files of this class, or 0.
 func (c Class) skip() Skip {
 	switch {
 	case c.Any(Binary):
@@ -247,7 +247,7 @@ func (c Class) skip() Skip {
 var toolDirs = set(`node_modules bower_components jspm_packages __pycache__ .hg .svn .jj .bzr .tox .nox .mypy_cache .pytest_cache
 	.ruff_cache .hypothesis .gradle .terraform .next .nuxt .svelte-kit .parcel-cache .turbo .venv .direnv .eggs .ipynb_checkpoints`)
 
-// foreign recognises by its entries a directory that is no part of the project.
+// foreign reports, judged by its entries, why a directory does not belong to the project.
 func (w *worker) foreign(n *node, dir *os.File, entries []fs.DirEntry) Skip {
 	if n.path == "" {
 		return NotSkipped
@@ -267,25 +267,25 @@ func (w *worker) foreign(n *node, dir *os.File, entries []fs.DirEntry) Skip {
 	return NotSkipped
 }
 
-// isWorktree tells a further work tree of a repository, whose files are those of this tree again,
-// from a submodule.
+// isWorktree reports whether a directory is another work tree of a repository, whose files
+// duplicate those of this tree, and not a submodule.
 func (w *worker) isWorktree(dir *os.File, n *node) bool {
 	k, err := readHead(dir, ".git", n.path+"/.git", w.root, w.head)
 	return err == nil && linksWorktree(w.head[:k])
 }
 
-// linksWorktree reads a .git file.
+// linksWorktree reports whether the text of a .git file links to another work tree.
 func linksWorktree(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("gitdir: ")) && bytes.Contains(text, []byte("/worktrees/"))
 }
 
-// isToolMark recognises what tools put into directories that only they fill:
-// https://bford.info/cachedir/ and Python's virtual environments.
+// isToolMark reports whether an entry is a mark that tools put into directories that only they
+// fill: https://bford.info/cachedir/ and Python's virtual environments.
 func isToolMark(e fs.DirEntry) bool {
 	return (e.Name() == "CACHEDIR.TAG" || e.Name() == "pyvenv.cfg") && e.Type().IsRegular()
 }
 
-// collect appends what was found below n to t, in the order of paths.
+// collect appends the files found below n to t, in the order of paths.
 func (n *node) collect(t *Tree) {
 	n.each(func(m *node) {
 		t.Files = append(t.Files, m.files...)

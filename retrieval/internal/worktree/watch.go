@@ -18,31 +18,32 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// WatchOptions of Watch. The zero value is a good one; Ignore and KeepTools should be those of the
-// scan.
+// WatchOptions of Watch. The zero value is a sensible default; Ignore and KeepTools should be those
+// of the scan.
 type WatchOptions struct {
 	Ignore    []string
 	KeepTools bool
-	// MaxWatches bounds the directories that are watched, 4,000 when 0. Where the system watches
-	// each file of a directory (macOS, BSD) those count too.
+	// MaxWatches limits the number of watched directories; 0 means 4,000. On systems that watch
+	// each file of a directory (macOS, BSD), files count too.
 	MaxWatches int
-	Quiet      time.Duration // a batch is sent after no change for this long, 100 ms when 0
-	Delay      time.Duration // and this long after its first change at the latest, 1 s when 0
+	Quiet      time.Duration // a batch is sent after no change for this long; 0 means 100 ms
+	Delay      time.Duration // and at the latest this long after its first change; 0 means 1 s
 }
 
 const (
 	defaultMaxWatches = 4000
 	defaultQuiet      = 100 * time.Millisecond
 	defaultDelay      = time.Second
-	leastWait         = 10 * time.Millisecond // so that batches are not made anew for each change
-	maxPending        = 10_000                // changed paths, beyond which scanning all is cheaper
+	leastWait         = 10 * time.Millisecond // so that not every change makes a batch of its own
+	maxPending        = 10_000                // number of changed paths above which a full scan is cheaper
 )
 
-// A Batch tells what may have changed. Paths are for [Look]; a directory stands for all below it.
+// A Batch lists what may have changed. Paths are for [Look]; a directory stands for everything
+// below it.
 type Batch struct {
 	Paths  []string // sorted
-	Rescan bool     // single paths are not known, or the rules of what counts have changed: scan the tree
-	Reason string   // of Rescan, in words
+	Rescan bool     // scan the tree: the changed paths are not known, or the rules for ignored files have changed
+	Reason string   // reason for Rescan, in words
 }
 
 // A Watcher reports changes of a tree until it is closed.
@@ -50,14 +51,14 @@ type Watcher struct {
 	batches chan Batch
 	stop    context.CancelFunc
 	done    chan struct{}
-	err     error // of closing
+	err     error // from closing
 
 	mu    sync.Mutex
 	limit string
 }
 
-// Watch begins to watch the tree at root. All that changes after it has returned is reported, so
-// scan the tree after. Directories that [Scan] would not enter are not watched. The Watcher ends
+// Watch starts to watch the tree at root. All changes after it has returned are reported, so scan
+// the tree after that. Directories that [Scan] would not enter are not watched. The Watcher ends
 // with ctx or by Close.
 func Watch(ctx context.Context, root string, opts WatchOptions) (*Watcher, error) {
 	l, err := newWatchLoop(root, opts)
@@ -86,12 +87,12 @@ func newWatchLoop(root string, opts WatchOptions) (*watchLoop, error) {
 	return l, nil
 }
 
-// Batches delivers what changed. It is closed when the Watcher ends. A reader that is slow gets
+// Batches returns the channel of changes. It is closed when the Watcher ends. A slow reader gets
 // larger batches.
 func (w *Watcher) Batches() <-chan Batch { return w.batches }
 
-// Limit says why not all of the tree is watched, "" when all is. Then changes can go unnoticed, so
-// the caller scans the tree from time to time.
+// Limit returns the reason why not all of the tree is watched, or "" if all of it is. If there is a
+// reason, changes can go unnoticed, so the caller should scan the tree from time to time.
 func (w *Watcher) Limit() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -118,17 +119,17 @@ func (o WatchOptions) withDefaults() WatchOptions {
 	return o
 }
 
-// watchLoop is what the goroutine of a Watcher works on.
+// watchLoop is the state of a Watcher's goroutine.
 type watchLoop struct {
 	*Watcher
 	fsw     *fsnotify.Watcher
 	root    string
 	opts    WatchOptions
 	rules   rules
-	watched map[string]int // directories and what each costs
+	watched map[string]int // directories and the cost of each
 	cost    int
 	pending map[string]bool
-	rescan  string // why, "" when it need not be
+	rescan  string // reason for a rescan, "" if none is needed
 	since   time.Time
 }
 
@@ -157,7 +158,7 @@ func (l *watchLoop) run(ctx context.Context) {
 				return
 			}
 			if l.event(e) {
-				ready = false // a batch nobody has taken yet grows
+				ready = false // a batch that nobody has received yet grows
 				timer.Reset(l.wait())
 			}
 		case err, ok := <-l.fsw.Errors:
@@ -171,7 +172,7 @@ func (l *watchLoop) run(ctx context.Context) {
 	}
 }
 
-// wait returns how long to wait for further changes.
+// wait returns the time to wait for further changes.
 func (l *watchLoop) wait() time.Duration {
 	if l.since.IsZero() {
 		l.since = time.Now()
@@ -191,7 +192,7 @@ func (l *watchLoop) sent() {
 	l.rescan, l.since = "", time.Time{}
 }
 
-// settle prepares a batch; false means that there is nothing to tell.
+// settle prepares a batch. It returns false if there is nothing to report.
 func (l *watchLoop) settle() bool {
 	if l.rescan != "" {
 		l.rules = newRules(l.root, l.opts.Ignore)
@@ -208,7 +209,7 @@ func (l *watchLoop) failed(err error) {
 	l.rescan = "the system could not tell all changes: " + err.Error()
 }
 
-// event notes one change; false means that it does not matter.
+// event handles one change. It returns false if the change does not matter.
 func (l *watchLoop) event(e fsnotify.Event) bool {
 	rel, err := filepath.Rel(l.root, e.Name)
 	if err != nil {
@@ -230,7 +231,7 @@ func (l *watchLoop) event(e fsnotify.Event) bool {
 		return true
 	}
 	if dir := path.Dir(rel); dir != "." && (path.Base(rel) == "CACHEDIR.TAG" || path.Base(rel) == "pyvenv.cfg" || path.Base(rel) == ".git") {
-		return l.note(dir) // it says of the whole directory what it is
+		return l.note(dir) // a mark: it concerns the whole directory
 	}
 	_, watched := l.watched[rel]
 	if gone && watched {
@@ -244,7 +245,7 @@ func (l *watchLoop) event(e fsnotify.Event) bool {
 	}
 	if isDir {
 		if !e.Has(fsnotify.Create) {
-			return false // its entries tell for themselves
+			return false // changes of its entries are reported separately
 		}
 		l.watch(rel)
 	}
@@ -260,21 +261,21 @@ func (l *watchLoop) note(rel string) bool {
 	return true
 }
 
-// watch watches dir and the directories below it. What was created in one before its watch is found
-// by whoever looks at dir, which is part of the batch.
+// watch watches dir and the directories below it. Entries created before a directory is watched are
+// found by the reader's Look at dir, which is part of the batch.
 func (l *watchLoop) watch(dir string) {
 	if l.add(dir) {
 		l.watchBelow(dir)
 	}
 }
 
-// watchBelow watches the directories below dir, those near it first.
+// watchBelow watches the directories below dir, the nearest first.
 func (l *watchLoop) watchBelow(dir string) {
 	for queue := []string{dir}; len(queue) > 0; queue = queue[1:] {
 		at := queue[0]
 		entries, err := os.ReadDir(filepath.Join(l.root, filepath.FromSlash(at)))
 		if err != nil {
-			continue // gone again, or unreadable: not indexed either
+			continue // gone again, or unreadable and so not indexed either
 		}
 		if l.foreign(at, entries) {
 			l.unwatch(at)
@@ -311,12 +312,12 @@ func (l *watchLoop) add(dir string) bool {
 	return false
 }
 
-// charge counts what watching dir costs the system.
+// charge counts the cost of watching dir to the system.
 func (l *watchLoop) charge(dir string, entries int) {
 	n := 1
 	switch runtime.GOOS {
 	case "darwin", "freebsd", "netbsd", "openbsd", "dragonfly":
-		n += entries // a descriptor each
+		n += entries // one descriptor each
 	}
 	if n > l.watched[dir] {
 		l.cost += n - l.watched[dir]
@@ -332,7 +333,7 @@ func (l *watchLoop) unwatch(dir string) {
 	}
 }
 
-// forget ends the watches of a directory that is gone and of all below it.
+// forget ends the watches of a directory that is gone and of everything below it.
 func (l *watchLoop) forget(dir string) {
 	for sub := range l.watched {
 		if sub == dir || strings.HasPrefix(sub, dir+"/") {
@@ -349,7 +350,7 @@ func (l *watchLoop) limited(why string) {
 	}
 }
 
-// foreign recognises a directory that a scan does not enter.
+// foreign reports whether a scan does not enter a directory.
 func (l *watchLoop) foreign(dir string, entries []fs.DirEntry) bool {
 	if dir == "." {
 		return false

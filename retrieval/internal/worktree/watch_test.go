@@ -17,7 +17,7 @@ import (
 
 var quick = WatchOptions{Quiet: 20 * time.Millisecond, Delay: 200 * time.Millisecond}
 
-// watching watches root for the length of the test and checks that nothing is left running.
+// watching watches root for the duration of the test and checks that nothing is left running.
 func watching(t *testing.T, root string, opts WatchOptions) *Watcher {
 	t.Helper()
 	w, err := Watch(t.Context(), root, opts)
@@ -41,7 +41,7 @@ func watching(t *testing.T, root string, opts WatchOptions) *Watcher {
 	return w
 }
 
-// until takes batches until all paths were named, directly or by a directory above.
+// until receives batches until all paths were named, directly or by a directory above.
 func until(t *testing.T, w *Watcher, paths ...string) {
 	t.Helper()
 	missing := map[string]bool{}
@@ -84,7 +84,7 @@ func TestWatch(t *testing.T) {
 	until(t, w, "a.go", "dir/sub/c.go")
 	remove(t, root, "dir/b.go")
 	until(t, w, "dir/b.go")
-	// What is in a new directory before it is watched.
+	// Files in a new directory, created before it is watched.
 	var made []string
 	for i := range 30 {
 		made = append(made, fmt.Sprintf("new%d/deep/er/f.go", i))
@@ -93,7 +93,7 @@ func TestWatch(t *testing.T) {
 	until(t, w, made...)
 	put(t, root, map[string]string{"new7/deep/er/f.go": "2", "new7/deep/g.go": "1"})
 	until(t, w, "new7/deep/er/f.go", "new7/deep/g.go")
-	// The watch of a directory goes with it.
+	// A renamed directory is watched under its new name.
 	if err := os.Rename(filepath.Join(root, "new7"), filepath.Join(root, "moved")); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestWatch(t *testing.T) {
 	until(t, w, "moved/here.go")
 	put(t, root, map[string]string{"moved/deep/er/f.go": "3"})
 	until(t, w, "moved/deep/er/f.go")
-	put(t, root, map[string]string{"dir/CACHEDIR.TAG": ""}) // the whole directory is of no interest any more
+	put(t, root, map[string]string{"dir/CACHEDIR.TAG": ""}) // now the whole directory is excluded
 	until(t, w, "dir/sub/c.go")
 	if w.Limit() != "" {
 		t.Errorf("limit: %s", w.Limit())
@@ -130,7 +130,7 @@ func TestWatchRules(t *testing.T) {
 	root := write(t, map[string]string{".gitignore": "gen/\n", "gen/a.go": "1", "b.go": "1"})
 	w := watching(t, root, quick)
 	put(t, root, map[string]string{"rules": "*.log\n"})
-	if err := os.Rename(filepath.Join(root, "rules"), filepath.Join(root, ".gitignore")); err != nil { // one change, not two
+	if err := os.Rename(filepath.Join(root, "rules"), filepath.Join(root, ".gitignore")); err != nil { // a rename is one change, not two
 		t.Fatal(err)
 	}
 	wantRescan(t, w, "ignore")
@@ -138,7 +138,7 @@ func TestWatchRules(t *testing.T) {
 	until(t, w, "gen/a.go")
 }
 
-// TestWatchAttributes shows that permissions and times alone are no news.
+// TestWatchAttributes: changes of only permissions or times are not reported.
 func TestWatchAttributes(t *testing.T) {
 	root := write(t, map[string]string{"a.go": "1", "b.go": "1"})
 	w := watching(t, root, quick)
@@ -185,8 +185,8 @@ func TestWatchOverflow(t *testing.T) {
 	goleak.VerifyNone(t)
 }
 
-// TestWatchNobodyReads shows that a watcher whose batches nobody takes still ends, and that changes
-// are not lost.
+// TestWatchNobodyReads: a watcher whose batches nobody receives still ends, and no changes are
+// lost.
 func TestWatchNobodyReads(t *testing.T) {
 	root := t.TempDir()
 	w := watching(t, root, quick)

@@ -34,8 +34,8 @@ func load(pattern string, o *options) (map[string][]ev.Query, error) {
 	return by, nil
 }
 
-// eachTree calls fn for each query with its tree as a directory; queries of one
-// repository come one after the other, repositories side by side.
+// eachTree calls fn for each query with its tree as a directory. Queries of one repository run one
+// after the other, repositories in parallel.
 func eachTree(ctx context.Context, by map[string][]ev.Query, o *options, fn func(ctx context.Context, q ev.Query, dir, git string) error) error {
 	scratch, err := os.MkdirTemp("", "retrieve-")
 	if err != nil {
@@ -85,7 +85,7 @@ func sorted[V any](m map[string]V) []string {
 	return keys
 }
 
-// evaluate prints how well the search does, beside what it has to beat.
+// evaluate prints how well the search does, together with the baselines.
 func evaluate(ctx context.Context, pattern string, o *options) error {
 	by, err := load(pattern, o)
 	if err != nil {
@@ -143,7 +143,7 @@ func evaluate(ctx context.Context, pattern string, o *options) error {
 	return nil
 }
 
-// ours searches by an Index, as any program would.
+// ours searches with an Index, as any program would.
 func ours(ctx context.Context, q ev.Query, dir, git, cache string, o *options) (ev.Result, error) {
 	x, err := retrieval.Open(ctx, dir, retrieval.Config{CacheDir: cache, GitDir: git, Head: q.Commit, NoHistory: o.noHistory})
 	if err != nil {

@@ -1,4 +1,4 @@
-// Command rank measures the ranking of the search and trains its weights. It runs from the root of
+// Command rank measures the ranking of the search and trains its weights. Run it from the root of
 // the repository:
 //
 //	go run ./retrieval/internal/cmd/rank -eval 'queries/*.jsonl' -mirrors DIR

@@ -20,14 +20,14 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// asked is a query with the features of what it found.
+// asked is a query with the features of its results.
 type asked struct {
 	Query   ev.Query
 	Example *ranking.Example
 }
 
-// learn finds weights for the features, and measures them on repositories that they
-// were not learned from.
+// learn finds weights for the features, and measures them on repositories that they were not
+// learned from.
 func learn(ctx context.Context, pattern string, o *options) error {
 	by, err := load(pattern, o)
 	if err != nil {
@@ -51,7 +51,7 @@ func learn(ctx context.Context, pattern string, o *options) error {
 	return os.WriteFile(o.out, append(b, '\n'), 0o644)
 }
 
-// example ranks one tree for one query with weights that do not matter.
+// example ranks one tree for one query, with arbitrary weights.
 func example(ctx context.Context, q ev.Query, dir, git, cache string, o *options) (*ranking.Example, error) {
 	seg, err := index(ctx, dir)
 	if err != nil {
@@ -112,7 +112,7 @@ func examples(all []asked) []*ranking.Example {
 	return out
 }
 
-// folds is how many parts the repositories are cut into to measure.
+// folds is the number of parts into which the repositories are split for cross-validation.
 const folds = 5
 
 // crossed measures each part with the weights learned from the others.
@@ -136,7 +136,7 @@ func crossed(all []asked, repos []string) []ev.Result {
 	return out
 }
 
-// collect makes the examples, or has them from the file of an earlier run.
+// collect makes the examples, or loads them from the file of an earlier run.
 func collect(ctx context.Context, by map[string][]ev.Query, o *options) ([]asked, error) {
 	if b, err := os.ReadFile(o.keep); o.keep != "" && err == nil {
 		var all []asked
