@@ -25,6 +25,8 @@ var traps = []string{
 // TestShellApproval checks the decisions of a complete agent, wired as a host would get it, on
 // shell commands: at every autonomy level that does not rely on a sandbox, only commands that do
 // nothing but read run without asking.
+//
+// Evidence: coding · Only shell commands that are known to read run without approval
 func TestShellApproval(t *testing.T) {
 	want := map[string]bool{"cat go.mod": true, "git status": true, "ls -la | head -5": true, "grep -rn foo .": true}
 	for _, cmd := range traps {

@@ -9,6 +9,8 @@ import (
 
 // TestRepoMap checks the order of a real index's outline: first what the call is about, then what
 // other files use most.
+//
+// Evidence: retrieval · A map of the repository keeps to a budget of tokens
 func TestRepoMap(t *testing.T) {
 	fs := files{
 		"core/engine.go": "package core\n\n// Engine drives.\ntype Engine struct{}\n\nfunc (e *Engine) Start(speed int) error { return nil }\n\nfunc NewEngine() *Engine { return &Engine{} }\n",

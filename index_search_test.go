@@ -44,6 +44,8 @@ func TestSearch(t *testing.T) {
 }
 
 // TestSearchShownBefore: a place that a session was shown is not shown again unless it changed.
+//
+// Evidence: retrieval · The search tool leaves out what the session has seen
 func TestSearchShownBefore(t *testing.T) {
 	w, _ := openIndexed(t, retrieval.Config{}, shop)
 	query := args{"query": "value added tax of a country", "k": 1}
@@ -210,6 +212,8 @@ var shownLine = regexp.MustCompile(`^  (\d+)\t(.*)$`)
 
 // TestSearchBudget checks answers with many long places: their size, that lines are whole and are
 // where the answer says, and that the first place is the whole definition.
+//
+// Evidence: retrieval · Search answers keep to a budget
 func TestSearchBudget(t *testing.T) {
 	fs := files{}
 	for i := range 20 {

@@ -26,6 +26,8 @@ var callTree = files{
 }
 
 // TestCallersAndCallees checks that the answers are the same with an index and without.
+//
+// Evidence: retrieval · Callers and callees are the same with an index as without
 func TestCallersAndCallees(t *testing.T) {
 	dir := t.TempDir()
 	callTree.write(t, dir)

@@ -57,6 +57,8 @@ func hasTool(req *agent.Request, name string) bool {
 
 // TestIndexByDefault: by default an agent can search both what was there before and what it wrote
 // itself, and nothing is left behind afterwards.
+//
+// Evidence: retrieval · An agent has an index by default
 func TestIndexByDefault(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	state := t.TempDir()

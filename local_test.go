@@ -32,6 +32,8 @@ func (m *brief) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 // TestLocalModel wires the complete agent over a model in this process. The model's weights are
 // random, so its answers mean nothing; but every coding tool can be offered to it, and every call
 // it writes is valid.
+//
+// Evidence: engine · A complete agent runs on a local model
 func TestLocalModel(t *testing.T) {
 	tier.Normal(t)
 	path := filepath.Join(t.TempDir(), "m.gguf")

@@ -119,6 +119,9 @@ func newCoder(t *testing.T, dir, state, url string) *luthier.Coder {
 // TestFixesARealRepository is the main use case: over real HTTP, the agent runs the failing tests
 // of a real git repository in a sandbox, reads two files in parallel, edits one and runs the tests
 // again; then its work is undone, redone and resumed.
+//
+// Evidence: luthier · A complete agent fixes a real repository in a sandbox
+// Evidence: luthier · Its work can be undone, redone and resumed
 func TestFixesARealRepository(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	ctx := context.Background()

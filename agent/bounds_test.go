@@ -31,6 +31,8 @@ func TestTokenLimitWithoutUsage(t *testing.T) {
 
 // TestParallelSubAgentsShareABudget: what one sub-agent spends is immediately unavailable to the
 // others.
+//
+// Evidence: loop · Sub-agents run in parallel and share one budget
 func TestParallelSubAgentsShareABudget(t *testing.T) {
 	var n atomic.Int64
 	endless := agent.ModelFunc(func(context.Context, *agent.Request) agentSeq {

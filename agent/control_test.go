@@ -13,6 +13,7 @@ import (
 	"github.com/luthier-dev/luthier/agent/agenttest"
 )
 
+// Evidence: loop · A steering message skips calls that have not started
 func TestSteeringSkipsWhatHasNotBegun(t *testing.T) {
 	s := agent.NewSession()
 	steer := newTool("slow", agent.Writing("a"), func(context.Context, string) (*agent.ToolResult, error) {
@@ -50,6 +51,7 @@ func TestSteeringAtTheEndKeepsTheRunGoing(t *testing.T) {
 	}
 }
 
+// Evidence: loop · A run can be cancelled now, after the model or after the tools
 func TestCancelPoints(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	for _, at := range []agent.CancelPoint{agent.CancelNow, agent.CancelAfterModel, agent.CancelAfterTools} {
@@ -82,6 +84,7 @@ func TestCancelPoints(t *testing.T) {
 	}
 }
 
+// Evidence: loop · Limits on steps, tokens, cost and time end a run
 func TestLimits(t *testing.T) {
 	loop := func(n int) *script {
 		m := newScript()
@@ -127,6 +130,7 @@ type named struct{ *script }
 
 func (named) Name() string { return "scripted-1" }
 
+// Evidence: loop · A model that repeats itself is reminded, then stopped
 func TestRepetitionLadder(t *testing.T) {
 	same := newScript()
 	for i := range 10 {
@@ -174,6 +178,7 @@ func TestRepetitionLadder(t *testing.T) {
 	}
 }
 
+// Evidence: loop · Temporary model errors are retried with backoff and Retry-After
 func TestRetry(t *testing.T) {
 	var slept []time.Duration
 	sleep := func(_ context.Context, d time.Duration) error { slept = append(slept, d); return nil }
@@ -264,6 +269,8 @@ func TestSlowConsumerIsNotAnIdleModel(t *testing.T) {
 
 // TestStepWithToolsIsNotAskedAgain breaks a stream after its first call began: the parts that
 // arrived are kept, the call runs once, and the model continues from its result.
+//
+// Evidence: loop · A step whose tools have run is never sent again
 func TestStepWithToolsIsNotAskedAgain(t *testing.T) {
 	var ran atomic.Int32
 	w := newTool("write", agent.Writing("a"), func(context.Context, string) (*agent.ToolResult, error) {
@@ -285,6 +292,7 @@ func TestStepWithToolsIsNotAskedAgain(t *testing.T) {
 	}
 }
 
+// Evidence: loop · Plan mode lets the model read until its plan is approved
 func TestPlanMode(t *testing.T) {
 	edit := newTool("edit", agent.Writing("a"), func(context.Context, string) (*agent.ToolResult, error) {
 		t.Error("a write ran in plan mode")
@@ -312,6 +320,7 @@ func TestPlanMode(t *testing.T) {
 	}
 }
 
+// Evidence: loop · Middleware sees and changes model and tool calls
 func TestMiddleware(t *testing.T) {
 	var audit []string
 	watch := func(next agent.Handler) agent.Handler {
@@ -343,6 +352,7 @@ func TestMiddleware(t *testing.T) {
 	}
 }
 
+// Evidence: backends · Each request begins with the bytes of the one before
 func TestPrefixIsStable(t *testing.T) {
 	m := newScript()
 	for i := range 6 {
@@ -361,6 +371,7 @@ func TestPrefixIsStable(t *testing.T) {
 	}
 }
 
+// Evidence: loop · A compactor replaces the history between steps
 func TestCompaction(t *testing.T) {
 	big := strings.Repeat("word ", 2000)
 	tool := newTool("look", agent.ReadOnly("."), func(context.Context, string) (*agent.ToolResult, error) { return agent.TextResult(big), nil })

@@ -16,6 +16,7 @@ import (
 	"github.com/luthier-dev/luthier/agent/agenttest"
 )
 
+// Evidence: loop · A run streams events and returns a result with the reason why it stopped
 func TestRunAnswers(t *testing.T) {
 	m := newScript(calls(tc{"1", "look", `{"a":1}`}), say("done"))
 	a := newAgent(t, m, okTool("look"))
@@ -41,6 +42,7 @@ func TestRunAnswers(t *testing.T) {
 	}
 }
 
+// Evidence: loop · A stream that is cut off is an error, never a short answer
 func TestIncompleteStreamIsAnError(t *testing.T) {
 	cut := chunks(agent.TextDelta{Text: "half an ans"})
 	m := newScript(cut, cut, cut)
@@ -103,6 +105,7 @@ func TestTruncatedArgumentsAreNeverExecuted(t *testing.T) {
 	}
 }
 
+// Evidence: loop · A call starts while the model still streams
 func TestCallsStartWhileTheModelStreams(t *testing.T) {
 	started := make(chan struct{})
 	look := newTool("look", agent.ReadOnly("."), func(context.Context, string) (*agent.ToolResult, error) {
@@ -125,6 +128,8 @@ func TestCallsStartWhileTheModelStreams(t *testing.T) {
 
 // TestConflictingCallsKeepTheirOrder: of reads and writes of several paths, conflicting ones never
 // overlap and run in order; all others may overlap.
+//
+// Evidence: loop · Calls that conflict keep their order
 func TestConflictingCallsKeepTheirOrder(t *testing.T) {
 	var mu sync.Mutex
 	var log []string
@@ -188,6 +193,7 @@ func TestParallelCap(t *testing.T) {
 	}
 }
 
+// Evidence: loop · Leaving the event loop cancels the run and waits for its tools
 func TestBreakCancelsAndWaits(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	var ended atomic.Bool
@@ -374,6 +380,7 @@ func TestOversizedThings(t *testing.T) {
 	}
 }
 
+// Evidence: loop · A verification that fails sends its message back to the model
 func TestVerify(t *testing.T) {
 	var checks int
 	cfg := agent.Config{Model: newScript(say("done"), say("really done")), Verify: func(context.Context, *agent.Session) (string, error) {

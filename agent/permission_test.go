@@ -27,6 +27,7 @@ func TestZeroDecisionIsDeny(t *testing.T) {
 	}
 }
 
+// Evidence: loop · Effects decide what is allowed, asked for or denied
 func TestStandardRules(t *testing.T) {
 	read := agent.ReadOnly("a.go")
 	write := agent.Writing("a.go")
@@ -71,6 +72,7 @@ func TestShellWritesAreNeverAutoApproved(t *testing.T) {
 	}
 }
 
+// Evidence: loop · A grant covers its scope only
 func TestAskAndGrants(t *testing.T) {
 	dir := t.TempDir()
 	var asked []string
@@ -142,6 +144,7 @@ func TestPathGrantDoesNotCoverOtherEffects(t *testing.T) {
 	}
 }
 
+// Evidence: loop · A verdict is explained with its reason and effects
 func TestExplain(t *testing.T) {
 	tool := described{fileTool("write", true, nil)}
 	a := configured(t, agent.Config{Model: newScript(), Tools: []agent.Tool{tool}, Policy: agent.StandardRules(agent.AutonomyAsk)})
@@ -161,6 +164,7 @@ func (described) DescribeCall(agent.ToolCall) agent.CallDescription {
 	return agent.CallDescription{Title: "write a", Where: "host", Detail: "+ diff\n"}
 }
 
+// Evidence: loop · Sub-agents run in parallel and share one budget
 func TestSubAgents(t *testing.T) {
 	gate := make(chan struct{}, 2)
 	both := make(chan struct{})
@@ -239,6 +243,7 @@ func TestSubAgentBudget(t *testing.T) {
 	}
 }
 
+// Evidence: loop · AGENTS.md files are read down to the folder of the work
 func TestInstructions(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {

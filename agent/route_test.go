@@ -121,6 +121,8 @@ func TestRouteTrace(t *testing.T) {
 // TestRunPaysRouters runs a router whose first attempt is discarded: both attempts are paid for,
 // each once, in the result, the session, its log and the events. The events come before the chunks
 // of the attempt.
+//
+// Evidence: routers · Every attempt is an event and is paid for once
 func TestRunPaysRouters(t *testing.T) {
 	dir := t.TempDir()
 	s, err := agent.CreateSession(dir, agent.SessionOptions{ID: "s", NoSync: true})
@@ -231,6 +233,8 @@ func (priceless) ReportsCost() bool { return false }
 
 // TestThinkingKeepsItsProvider: deltas of two providers become two parts, each with its own
 // provider.
+//
+// Evidence: routers · Reasoning returns only to the provider that signed it
 func TestThinkingKeepsItsProvider(t *testing.T) {
 	m := newScript(chunks(agent.ThinkingDelta{Text: "a", Provider: "x"}, agent.ThinkingDelta{Text: "b"}, agent.ThinkingDelta{Text: "c", Signature: "s"},
 		agent.ThinkingDelta{Text: "d", Provider: "x"}, agent.ThinkingDelta{Text: "e", Provider: "y"}, agent.Finish{Reason: agent.FinishStop}))

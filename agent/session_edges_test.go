@@ -63,6 +63,8 @@ func childSession(path string) {
 
 // TestKilledProcess kills a real process at random times while it works in a session, over and
 // over. Each time the log opens, is paired, and contains everything the process had acted on.
+//
+// Evidence: sessions · A session survives its killed process
 func TestKilledProcess(t *testing.T) {
 	path := newSessionFile(t)
 	rounds := 12

@@ -114,6 +114,8 @@ func TestSessionResumes(t *testing.T) {
 
 // TestSessionSurvivesACutAtAnyByte truncates the log everywhere a crash could have: the rest opens,
 // holds a prefix of the history in which every call is answered, and can be continued.
+//
+// Evidence: sessions · A session log that is cut at any byte opens and goes on
 func TestSessionSurvivesACutAtAnyByte(t *testing.T) {
 	dir := t.TempDir()
 	path, full := recordSession(t, dir)
@@ -227,6 +229,7 @@ func TestDamageInTheMiddleIsNamed(t *testing.T) {
 	}
 }
 
+// Evidence: sessions · Sessions can be listed and forked
 func TestForkAndList(t *testing.T) {
 	dir := t.TempDir()
 	path, full := recordSession(t, dir)

@@ -78,6 +78,8 @@ func (f *faulty) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent
 // TestManyFaultyAgents runs 1,000 agents of 10 steps concurrently over a model that shows a fault
 // in 7 of 10 answers: all finish, every announced call ends in exactly one event, and no goroutine
 // is left.
+//
+// Evidence: loop · 1,000 agents at once finish over a faulty model
 func TestManyFaultyAgents(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	n := 1000
@@ -126,6 +128,8 @@ func TestManyFaultyAgents(t *testing.T) {
 
 // TestLongSession checks that a run of 2,000 steps works, and that a late step costs no more memory
 // than an early one apart from its share of the history.
+//
+// Evidence: loop · A late step of a long session costs no more than an early one
 func TestLongSession(t *testing.T) {
 	m := newScript()
 	const steps = 2000

@@ -22,6 +22,8 @@ var update = flag.Bool("update", false, "rewrite the golden transcripts")
 
 // TestTranscripts replays each file in testdata: the chunks that a model sends, turn by turn, and
 // the events and history that must result. A file begins with prose that says what it tests.
+//
+// Evidence: loop · Recorded chunks lead to the expected events and history
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {

@@ -82,6 +82,8 @@ func TestLedgerMissing(t *testing.T) {
 }
 
 // TestLedgerSurvives: what a ledger knows survives repeated compactions.
+//
+// Evidence: compaction · The ledger survives repeated compactions
 func TestLedgerSurvives(t *testing.T) {
 	ms := work()
 	c := New(Config{Store: tools.NewMemStore()})

@@ -10,6 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
+// Evidence: compaction · Pruning waits until it pays for the lost prompt cache
 func TestRates(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -72,6 +73,8 @@ func replayCost(t *testing.T, c *Compactor, run []agent.Message) (cost float64, 
 
 // TestPlanPays: over long runs the planner costs clearly less than changing nothing, it cuts
 // rarely, and on runs that end early it loses little.
+//
+// Evidence: compaction · Pruning waits until it pays for the lost prompt cache
 func TestPlanPays(t *testing.T) {
 	tier.Normal(t)
 	for _, c := range []struct {
@@ -109,6 +112,8 @@ func TestPlanKnowsTheEnd(t *testing.T) {
 
 // TestPlanSpares: the latest turns, the latest edits and the reads of the files they changed stay
 // word for word.
+//
+// Evidence: compaction · Work under way stays word for word
 func TestPlanSpares(t *testing.T) {
 	ms := reads(40, 900)
 	ms = append(ms,

@@ -47,6 +47,7 @@ func budgetFor(r *random, ms []agent.Message) int {
 	return least + r.IntN(max(all-least, 1)+all/4)
 }
 
+// Evidence: compaction · Any history fits any budget, with its calls paired
 func TestCompactKeepsTheRules(t *testing.T) {
 	each(t, 400, func(t *testing.T, r *random, ms []agent.Message) {
 		c := New(Config{Store: tools.NewMemStore()})
@@ -207,6 +208,7 @@ func TestCompactIsDeterministic(t *testing.T) {
 	})
 }
 
+// Evidence: compaction · Any history fits any budget, with its calls paired
 func TestCompactMakesProgress(t *testing.T) {
 	each(t, 150, func(t *testing.T, r *random, ms []agent.Message) {
 		c := New(Config{Store: tools.NewMemStore()})
@@ -236,6 +238,7 @@ func TestCompactWithoutHelp(t *testing.T) {
 	})
 }
 
+// Evidence: compaction · Compaction works if the model fails
 func TestCompactWhenTheModelFails(t *testing.T) {
 	broken := map[string]agent.Model{
 		"error":   agenttest.Script(agenttest.Error(errors.New("boom"))).Loop(),
@@ -279,6 +282,8 @@ func TestCompactRefuses(t *testing.T) {
 
 // TestEverythingCanBeReadBack follows the handles of a compacted history and finds every byte of
 // every result that is no longer in it.
+//
+// Evidence: compaction · Everything that was shortened can be read back
 func TestEverythingCanBeReadBack(t *testing.T) {
 	each(t, 80, func(t *testing.T, r *random, ms []agent.Message) {
 		store := tools.NewMemStore()

@@ -88,6 +88,8 @@ func results(ms []agent.Message) map[string]string {
 // TestRecordInTheLoop runs the real loop over real files: a long log is reduced to its important
 // lines, the handle in it reads the full log back by pattern, and reading an unchanged file again
 // returns a pointer.
+//
+// Evidence: compaction · Results are shortened when they are recorded
 func TestRecordInTheLoop(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	dir := t.TempDir()
@@ -170,6 +172,8 @@ func TestRecordWithoutStore(t *testing.T) {
 
 // TestSessionKeepsTheBranch compacts a session on disk, cuts its log at every byte around the
 // compaction as a crash would, and each time finds a valid history and every message.
+//
+// Evidence: compaction · A session keeps the history before a compaction as a branch
 func TestSessionKeepsTheBranch(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 12 {

@@ -20,6 +20,8 @@ import (
 // thresholds. The simple policies show whether the measure is still as strict as when the
 // thresholds were set: keeping the ends of results (head-tail-2k) then cost 64.6 % and had 97.8 %
 // support.
+//
+// Evidence: compaction · A policy is measured on replayed runs
 func TestReplay(t *testing.T) {
 	tier.Normal(t)
 	policies := append(replay.Baselines(), luthierPolicies()...)

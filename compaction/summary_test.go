@@ -23,6 +23,8 @@ func full() []agent.Message {
 
 // TestSummaryContinuesTheLiveRequest: the summariser receives the exact bytes of the live request
 // plus one message, so that a prompt cache holds all but that message.
+//
+// Evidence: compaction · A summary request extends the live request
 func TestSummaryContinuesTheLiveRequest(t *testing.T) {
 	m := agenttest.Script(agenttest.Join(agenttest.Text("Goal: make the tests pass. Changed store.go."), agenttest.Usage(agent.Usage{Input: 900, CachedInput: 880, Output: 20})))
 	c := New(Config{Model: m, Store: tools.NewMemStore()})
@@ -96,6 +98,8 @@ func TestSummaryCannotForgeALedger(t *testing.T) {
 
 // TestFoldKeepsTheWorkUnderWay: a fold contains the exact lines of the latest edit, and of the file
 // it changed.
+//
+// Evidence: compaction · Work under way stays word for word
 func TestFoldKeepsTheWorkUnderWay(t *testing.T) {
 	ms := append([]agent.Message{agent.UserText("go")}, reads(10, 300)[1:]...)
 	ms = append(ms, exchange("r", "read", `{"path":"store.go"}`, numberedFile(7, 10))...)

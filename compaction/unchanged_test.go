@@ -119,6 +119,8 @@ func TestPointersKeepWhatWasReadAgain(t *testing.T) {
 
 // TestUnchangedIsTrue expands the pointers of random results and checks that the original text
 // comes back.
+//
+// Evidence: compaction · Text that is still in the context is not repeated
 func TestUnchangedIsTrue(t *testing.T) {
 	found := 0
 	for seed := range uint64(300) {

@@ -50,6 +50,7 @@ func concepts(t *testing.T, texts *atomic.Int64) *embed.OpenAI {
 	return e
 }
 
+// Evidence: retrieval · Any embedding model can join, and nothing is embedded twice
 func TestEmbedder(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{

@@ -29,6 +29,8 @@ func forked(t testing.TB, dir string) string {
 
 // TestFork opens a copy of a tree with Config.Base: only the differences are built, and the answers
 // are those of a new index.
+//
+// Evidence: retrieval · The index of a fork is built from the difference
 func TestFork(t *testing.T) {
 	dir, cache := goSource(t, "encoding"), t.TempDir()
 	base := open(t, dir, retrieval.Config{CacheDir: cache})

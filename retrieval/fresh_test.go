@@ -24,6 +24,8 @@ func animal(name string) string {
 }
 
 // TestUpdateOfEverything changes a tree in all possible ways and updates the index after each.
+//
+// Evidence: retrieval · Updates reach the index
 func TestUpdateOfEverything(t *testing.T) {
 	tier.Normal(t)
 	dir := tree(t, map[string]string{"a/one.go": animal("alpaca"), "a/two.go": animal("bison"), "b/deep/er/three.go": animal("cheetah"), "four.go": animal("dingo")})
@@ -287,6 +289,8 @@ func TestWatchTreeMadeAgain(t *testing.T) {
 }
 
 // TestWatchFlood makes thousands of changes at once, while searches run.
+//
+// Evidence: retrieval · Updates reach the index
 func TestWatchFlood(t *testing.T) {
 	n := tier.Pick(300, 1500, 6000)
 	dir := tree(t, shop)
@@ -367,6 +371,8 @@ func TestEditsDuringSync(t *testing.T) {
 }
 
 // TestManyAtOnce searches, updates, and asks for symbols, lines and maps from many goroutines.
+//
+// Evidence: retrieval · Searches and updates run at the same time
 func TestManyAtOnce(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()

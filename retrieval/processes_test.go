@@ -150,6 +150,8 @@ func TestTwoProcesses(t *testing.T) {
 }
 
 // TestTwoWriters updates one index from two other processes and from this one.
+//
+// Evidence: retrieval · Several processes can update one index
 func TestTwoWriters(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -215,6 +217,8 @@ func TestOpenTogether(t *testing.T) {
 
 // TestKilledDuringOpen kills processes at many moments of their first Open of a tree. The caches
 // they leave give exactly the answers of a fresh one.
+//
+// Evidence: retrieval · A kill at any moment leaves a sound cache
 func TestKilledDuringOpen(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -229,6 +233,8 @@ func TestKilledDuringOpen(t *testing.T) {
 }
 
 // TestKilledDuringUpdates kills processes while they edit files and update their index.
+//
+// Evidence: retrieval · A kill at any moment leaves a sound cache
 func TestKilledDuringUpdates(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()

@@ -87,6 +87,7 @@ var shop = map[string]string{
 	"README.md":         "# Shop\n\nAdd an item to the cart, pay tax, get mail.\n",
 }
 
+// Evidence: retrieval · A question, an issue or a trace finds the right places
 func TestSearch(t *testing.T) {
 	x := open(t, tree(t, shop), retrieval.Config{})
 	for text, want := range map[string]string{
@@ -116,6 +117,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// Evidence: retrieval · A query can be limited, and what the caller holds is left out
 func TestQueryLimits(t *testing.T) {
 	x := open(t, tree(t, shop), retrieval.Config{})
 	for _, p := range paths(t, x, retrieval.Query{Text: "cart item tax mail", Under: []string{"cart"}}) {
@@ -134,6 +136,7 @@ func TestQueryLimits(t *testing.T) {
 	}
 }
 
+// Evidence: retrieval · Updates reach the index
 func TestUpdate(t *testing.T) {
 	dir := tree(t, shop)
 	x := open(t, dir, retrieval.Config{})
@@ -171,6 +174,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
+// Evidence: retrieval · Commit messages lead to the files that they changed
 func TestHistoryCounts(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{"one.go": "package p\n\nfunc alpha() {}\n", "two.go": "package p\n\nfunc beta() {}\n"})
@@ -200,6 +204,7 @@ func git(t testing.TB, dir string, args ...string) {
 	}
 }
 
+// Evidence: retrieval · Regular expressions miss no line
 func TestGrep(t *testing.T) {
 	dir := tree(t, shop)
 	x := open(t, dir, retrieval.Config{})
@@ -220,6 +225,7 @@ func TestGrep(t *testing.T) {
 	}
 }
 
+// Evidence: retrieval · Searches work while the index is being built
 func TestBackground(t *testing.T) {
 	x := open(t, tree(t, shop), retrieval.Config{Background: true})
 	hits, err := x.Search(t.Context(), retrieval.Query{Text: "value added tax"})
@@ -247,6 +253,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
+// Evidence: retrieval · Definitions, references and outlines are found
 func TestSymbols(t *testing.T) {
 	dir := tree(t, shop)
 	put(t, dir, "cmd/main.go", "package main\n\nimport \"example.org/shop/cart\"\n\nfunc main() {\n\tvar c cart.Cart\n\tc.AddItem(\"a\", 1)\n}\n")
@@ -280,6 +287,8 @@ func TestSymbols(t *testing.T) {
 }
 
 // TestCallees checks what a definition uses: each name once, with its definitions in the tree.
+//
+// Evidence: retrieval · Callers and callees are the same with an index as without
 func TestCallees(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"a/run.go": "package a\n\nimport \"fmt\"\n\ntype S struct{}\n\nfunc (s *S) Run(c Config) {\n\tstop()\n\tfmt.Println(c)\n\tstop()\n}\n\nfunc stop() {}\n\nfunc other() { never() }\n",
@@ -354,6 +363,7 @@ func TestMapCancelled(t *testing.T) {
 	}
 }
 
+// Evidence: retrieval · A map of the repository keeps to a budget of tokens
 func TestMap(t *testing.T) {
 	dir := tree(t, shop)
 	put(t, dir, "cmd/main.go", "package main\n\nimport \"example.org/shop/cart\"\n\nfunc main() {\n\tvar c cart.Cart\n\tc.AddItem(\"a\", 1)\n}\n")

@@ -57,6 +57,8 @@ func exact(t testing.TB, x *retrieval.Index) []string {
 
 // TestDamagedCache truncates, flips, empties, removes and replaces each file of a cache. Open
 // succeeds, all answers are those of the undamaged cache, and Status reports the damage.
+//
+// Evidence: retrieval · A damaged cache gives the answers of a whole one
 func TestDamagedCache(t *testing.T) {
 	testDamage(t, lessGoSource(t, "encoding/csv", "encoding/json", "encoding/base64"), tier.Pick(13, 5, 1))
 }

@@ -123,6 +123,8 @@ func TestGitThatFails(t *testing.T) {
 }
 
 // TestBrokenRepository opens work trees with repositories that are damaged in several ways.
+//
+// Evidence: retrieval · A damaged repository can still be searched
 func TestBrokenRepository(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -253,6 +255,8 @@ func TestKindsOfRepositories(t *testing.T) {
 
 // TestHostileRepository opens a repository whose configuration, hooks and attributes run a program
 // in every way that git allows: none may run.
+//
+// Evidence: retrieval · A hostile repository runs no program
 func TestHostileRepository(t *testing.T) {
 	if _, err := os.Stat("/bin/sh"); err != nil {
 		t.Skip(err)

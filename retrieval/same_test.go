@@ -36,6 +36,8 @@ func withScores(t testing.TB, x *retrieval.Index) (map[string][]string, map[stri
 // their order and their scores are exactly the same. If some were, scores differ only by the
 // replaced documents' weight in the word statistics, and the order only among places with about the
 // same score.
+//
+// Evidence: retrieval · The same tree gives the same answers, however it was reached
 func TestSameTreeSameAnswers(t *testing.T) {
 	tier.Normal(t)
 	dir := lessGoSource(t, "encoding")

@@ -73,6 +73,8 @@ func billing(sum *atomic.Int64, m agent.Model) agent.Model {
 }
 
 // TestConformanceOfDeciders runs the conformance suite for models on the routers that decide.
+//
+// Evidence: routers · Every router passes the conformance suite
 func TestConformanceOfDeciders(t *testing.T) {
 	tier.Normal(t)
 	agenttest.CheckLeaks(t)
@@ -103,6 +105,8 @@ func TestConformanceOfDeciders(t *testing.T) {
 // TestDecidersChargeOnce runs tasks through every nesting with models that misbehave. No task is
 // lost, the cost of a run equals the cost in its trace, and the cost of whole answers equals what
 // the models billed.
+//
+// Evidence: routers · Every attempt is an event and is paid for once
 func TestDecidersChargeOnce(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	for _, seed := range []uint64{1, 2, 3} {

@@ -131,6 +131,8 @@ func TestAutoStaysWithItsMember(t *testing.T) {
 
 // TestAutoPricesTheCache: of two members that are alike, the one whose cache holds a long
 // conversation is chosen.
+//
+// Evidence: routers · Auto counts the price of a cold prompt cache
 func TestAutoPricesTheCache(t *testing.T) {
 	price := &agent.Price{Input: 3_000_000, CachedInput: 300_000, CacheWrite: 3_750_000, Output: 15_000_000}
 	now := time.Unix(0, 0)
@@ -169,6 +171,7 @@ func TestAutoPricesTheCache(t *testing.T) {
 
 func near1(a, b float64) bool { return a-b < 1e-6 && b-a < 1e-6 }
 
+// Evidence: routers · Auto learns from verified outcomes
 func TestAutoLearnsFromOutcomes(t *testing.T) {
 	skill := map[string]float64{"small": 0.2, "middle": 0.9, "large": 0.92}
 	a := newTestAuto(t, AutoConfig{Members: trio()})

@@ -42,6 +42,8 @@ func homes(t *testing.T, m agent.Model, n int) []string {
 // TestHomes: a conversation stays with its member, in other processes too (so the table of homes is
 // written down here), so that prompt caches stay warm. Each member has its share, and a member that
 // leaves moves only its own conversations.
+//
+// Evidence: routers · Balancing keeps a conversation with its member
 func TestHomes(t *testing.T) {
 	newRouter := func(names string) agent.Model {
 		return must[*RoundRobin](t)(NewRoundRobin(BalanceConfig{Members: echoes(names)}))

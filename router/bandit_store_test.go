@@ -187,6 +187,8 @@ func TestBanditProcess(t *testing.T) {
 
 // TestBanditSurvivesKill kills processes that share a state, at random moments: what they
 // acknowledged is in the file, and the file is never torn.
+//
+// Evidence: routers · What routers learn survives a kill
 func TestBanditSurvivesKill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")

@@ -38,6 +38,7 @@ func outcomes(plan string) *agenttest.Scripted {
 	return agenttest.Script(turns...)
 }
 
+// Evidence: routers · A breaker pauses a failing member
 func TestBreaker(t *testing.T) {
 	for name, tt := range map[string]struct {
 		plan  string // the model's answers

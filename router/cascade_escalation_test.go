@@ -160,6 +160,8 @@ func value(e *Escalation, check Check, worth float64) (net float64) {
 
 // TestEscalationIsOptimal compares the decider with every fixed order of every length, each valued
 // by walking all that may happen, and its own expectation with the same walk.
+//
+// Evidence: routers · A cascade escalates in the best order
 func TestEscalationIsOptimal(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for range 60 {

@@ -67,6 +67,7 @@ func members(ms ...agent.Model) (out []Member) {
 	return out
 }
 
+// Evidence: routers · Fallback takes the next model
 func TestFallback(t *testing.T) {
 	image := ask("see")
 	image.Messages[0].Parts = append(image.Messages[0].Parts, agent.Image{MediaType: "image/png", Data: []byte("x")})

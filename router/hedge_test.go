@@ -28,6 +28,7 @@ func timed(begin ...time.Duration) *agenttest.Scripted {
 
 const sec = time.Second
 
+// Evidence: routers · A hedged request leaves nothing behind
 func TestHedge(t *testing.T) {
 	fails := agenttest.Error(&agent.ModelError{Kind: agent.ErrServer})
 	for name, tt := range map[string]struct {
@@ -164,6 +165,8 @@ func TestHedgeBackpressure(t *testing.T) {
 
 // TestHedgeLeavesNothing abandons races in every state, with readers that leave and readers that
 // panic.
+//
+// Evidence: routers · A hedged request leaves nothing behind
 func TestHedgeLeavesNothing(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	var wg sync.WaitGroup

@@ -66,6 +66,8 @@ func works(n int) (turns []agenttest.Turn) {
 
 // TestPlanThenAct runs whole tasks in the loop, once with one router and once with a new one for
 // every request: the state of a task is in its messages.
+//
+// Evidence: routers · A strong model plans and a fast one carries out
 func TestPlanThenAct(t *testing.T) {
 	fail := func(n int) (turns []agenttest.Turn) {
 		for i := range n {

@@ -37,6 +37,7 @@ func (s *sent) model() agent.Model {
 	})
 }
 
+// Evidence: routers · Requests and tokens a minute are limited
 func TestRateLimit(t *testing.T) {
 	prompt := strings.Repeat("word", 100) // 100 tokens
 	for name, tt := range map[string]struct {

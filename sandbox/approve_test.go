@@ -16,6 +16,7 @@ func approving(t *testing.T, cfg Config) *local {
 	return open(t, cfg).(*local)
 }
 
+// Evidence: sandbox · An approval holds for one exact command, once
 func TestApprovalIsForOneCommandOnce(t *testing.T) {
 	l := approving(t, plain())
 	other := approving(t, plain())

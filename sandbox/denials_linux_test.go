@@ -30,6 +30,8 @@ func noted(t *testing.T, sb Sandbox) {
 }
 
 // TestDenialsAreEvidence checks that refused calls are reported with what they concerned.
+//
+// Evidence: sandbox · A denial names the call, the target and the smallest grant
 func TestDenialsAreEvidence(t *testing.T) {
 	t.Parallel()
 	cfg := walled(t, TierNamespaces)

@@ -23,6 +23,7 @@ func dryRun(t testing.TB, sb Sandbox, script string) *Trial {
 	return trial
 }
 
+// Evidence: sandbox · A dry run reports what a command would change
 func TestDryRun(t *testing.T) {
 	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {

@@ -66,6 +66,7 @@ func netConfig(t *testing.T, port string, more ...string) Config {
 	return Config{Net: append([]string{"localhost:" + port, "127.0.0.1/32"}, more...), ReadOnly: []string{dir}}
 }
 
+// Evidence: sandbox · Only the listed hosts can be reached, through a proxy outside
 func TestNet(t *testing.T) {
 	t.Parallel()
 	port := netServer(t)

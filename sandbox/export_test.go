@@ -32,6 +32,7 @@ func changeBase(t testing.TB, dir string) {
 	}
 }
 
+// Evidence: sandbox · A change leaves as a reviewed patch
 func TestExportAppliesTheChange(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()

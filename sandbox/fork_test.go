@@ -40,6 +40,7 @@ func kinds(t testing.TB, sb Sandbox) map[string]ChangeKind {
 	return got
 }
 
+// Evidence: sandbox · Running workspaces fork and go back
 func TestForksGoTheirOwnWays(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -145,6 +146,7 @@ func TestForkAndRestoreRefuse(t *testing.T) {
 	}
 }
 
+// Evidence: sandbox · Running workspaces fork and go back
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {

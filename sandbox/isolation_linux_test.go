@@ -52,6 +52,7 @@ func isolated(t *testing.T, f func(t *testing.T, cfg Config)) {
 	}
 }
 
+// Evidence: sandbox · The network cannot be reached
 func TestNetworkIsUnreachable(t *testing.T) {
 	t.Parallel()
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
@@ -128,6 +129,7 @@ func TestLoopbackWorks(t *testing.T) {
 	}
 }
 
+// Evidence: sandbox · Files outside the workspace cannot be changed
 func TestFilesOutsideCannotBeChanged(t *testing.T) {
 	t.Parallel()
 	isolated(t, func(t *testing.T, cfg Config) {
@@ -231,6 +233,7 @@ func TestHostProcessesAreOutOfReach(t *testing.T) {
 	})
 }
 
+// Evidence: sandbox · Processes have no privileges
 func TestPrivilegesAreGone(t *testing.T) {
 	t.Parallel()
 	isolated(t, func(t *testing.T, cfg Config) {
@@ -368,6 +371,8 @@ func init() {
 }
 
 // TestFailsClosed checks that below its floor a sandbox does not open, and says why.
+//
+// Evidence: sandbox · A sandbox below the required tier does not open
 func TestFailsClosed(t *testing.T) {
 	hooked.Store(false)
 	defer hooked.Store(true)
@@ -451,6 +456,8 @@ func TestCancelDuringStart(t *testing.T) {
 
 // TestAsOrdinaryUser checks that an ordinary user gets the same isolation: the tests run again as
 // that user.
+//
+// Evidence: sandbox · An ordinary user gets the same isolation
 func TestAsOrdinaryUser(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()

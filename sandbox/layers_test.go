@@ -27,6 +27,7 @@ func store(t testing.TB, cfg LayersConfig) *Layers {
 	return s
 }
 
+// Evidence: sandbox · Workspaces of one commit share its files
 func TestLayersOfCommits(t *testing.T) {
 	repo := repository(t)
 	s := store(t, LayersConfig{})

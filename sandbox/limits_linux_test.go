@@ -27,6 +27,8 @@ func limitNamed(t *testing.T, sb Sandbox, name string) Limit {
 }
 
 // TestMemoryTotal checks the limit on memory used by many processes, which no process limit covers.
+//
+// Evidence: sandbox · Memory is limited for the sandbox as a whole
 func TestMemoryTotal(t *testing.T) {
 	cfg := walled(t, TierNamespaces)
 	cfg.Limits.MemoryTotal = 128 << 20
@@ -65,6 +67,8 @@ func TestMemoryTotal(t *testing.T) {
 }
 
 // TestMemoryWatchdog checks the same limit if no control group can be made.
+//
+// Evidence: sandbox · Memory is limited for the sandbox as a whole
 func TestMemoryWatchdog(t *testing.T) {
 	tier.Normal(t)
 	cfg := walled(t, TierNamespaces)

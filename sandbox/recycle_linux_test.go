@@ -50,6 +50,8 @@ func recyclable(t testing.TB, cfg PoolConfig) *Pool {
 }
 
 // TestRecycledSandboxIsClean checks that a reused sandbox keeps nothing of its former lease.
+//
+// Evidence: sandbox · A reused sandbox keeps nothing of its last lease
 func TestRecycledSandboxIsClean(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -282,6 +284,8 @@ func TestHoldEndsTheLease(t *testing.T) {
 
 // TestBrokerDeath checks that sandboxes end with a broker that is killed, and that the next ones
 // get another broker.
+//
+// Evidence: sandbox · A new broker takes over from a killed one
 func TestBrokerDeath(t *testing.T) {
 	dir := t.TempDir()
 	sb := open(t, Config{Dir: dir})
@@ -312,6 +316,8 @@ func TestBrokerDeath(t *testing.T) {
 
 // TestKilledHostLeavesNothing checks that a killed host leaves neither processes nor files. If its
 // broker is killed too, the next host removes them.
+//
+// Evidence: sandbox · Nothing outlives a killed host
 func TestKilledHostLeavesNothing(t *testing.T) {
 	for _, both := range []bool{false, true} {
 		t.Run(fmt.Sprintf("broker too %v", both), func(t *testing.T) {

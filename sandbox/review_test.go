@@ -54,6 +54,7 @@ echo x > "$(printf 'a\nb')"; echo x > 'aux.txt'; echo x > "$(printf 'cod\342\200
 echo all: > Makefile; echo package x > main.go; mkdir -p .github/workflows; echo x > .github/workflows/ci.yml
 `
 
+// Evidence: sandbox · A change leaves as a reviewed patch
 func TestReviewFindsWhatTheHostWouldExecute(t *testing.T) {
 	for _, tier := range []Tier{TierNone, TierNamespaces} {
 		t.Run(tier.String(), func(t *testing.T) {

@@ -20,6 +20,7 @@ func python(t testing.TB, sb Sandbox) {
 	}
 }
 
+// Evidence: sandbox · go, git, python, node, make and cargo work inside
 func TestGoBuildAndTestInside(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()

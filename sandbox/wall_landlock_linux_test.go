@@ -35,6 +35,7 @@ func makeRootWritable(t *testing.T, pid int) {
 	}
 }
 
+// Evidence: sandbox · Landlock still protects files if a mount does not
 func TestLandlockIsASecondWall(t *testing.T) {
 	if landlockVersion() < landlockMinimum {
 		t.Skip("the kernel has no Landlock that would do")

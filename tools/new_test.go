@@ -32,6 +32,7 @@ func mustNew[In, Out any](t testing.TB, name string, fn func(context.Context, In
 
 func echo(_ context.Context, in editIn) (editIn, error) { return in, nil }
 
+// Evidence: tools · A Go function becomes a tool with checked arguments
 func TestCall(t *testing.T) {
 	tool := mustNew(t, "edit", echo, WithCheck(func(in editIn) error {
 		if in.Mode == "fast" && in.Limit > 50 {

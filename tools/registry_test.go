@@ -62,6 +62,7 @@ func names(r *Registry) string {
 	return strings.Join(out, " ")
 }
 
+// Evidence: tools · Tools can join and leave while agents run
 func TestRegistryChanges(t *testing.T) {
 	r, err := NewRegistry(named(t, "a"), named(t, "b"))
 	if err != nil {
@@ -132,6 +133,8 @@ func TestUnknownTool(t *testing.T) {
 }
 
 // TestMisbehaviour: whatever a tool does, Call returns a valid result.
+//
+// Evidence: tools · Panics, timeouts and odd results of a tool become sound results
 func TestMisbehaviour(t *testing.T) {
 	noLeak(t)
 	tests := map[string]struct {
@@ -246,6 +249,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
+// Evidence: tools · Long output is capped and can be read back
 func TestOutputIsCappedAndKept(t *testing.T) {
 	long := strings.Repeat("ein Wörtchen\n", 10000)
 	store := NewMemStore()

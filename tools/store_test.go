@@ -101,6 +101,7 @@ func TestDirStoreAfterKill(t *testing.T) {
 	}
 }
 
+// Evidence: tools · Long output is capped and can be read back
 func TestReadArtifact(t *testing.T) {
 	store := NewMemStore()
 	h, err := store.Put(t.Context(), "log", []byte("one\ntwo error\nthree\nfour\nfive error\n"))

@@ -78,6 +78,7 @@ func record(t *testing.T, m agent.Model, reqs ...*agent.Request) string {
 	return path
 }
 
+// Evidence: backends · Recorded streams are replayed as they were
 func TestCassetteReplaysWhatWasRecorded(t *testing.T) {
 	reqs := []*agent.Request{ask("1"), ask("2"), ask("3"), ask("4")}
 	path := record(t, script(), reqs...)

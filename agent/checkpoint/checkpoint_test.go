@@ -120,6 +120,7 @@ var messy = map[string]string{
 	"new\nline": "1", "tab\tname": "2", `quote"'name`: "3", `back\slash`: "4", "-dash": "5", "bytes\xff\xfe": "6", "übung/日本": "7", " space ": "8", "*star": "9", "CON": "10",
 }
 
+// Evidence: sessions · A checkpoint restores the workspace exactly
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, repo := range []bool{true, false} {
@@ -198,6 +199,8 @@ func TestRoundTrip(t *testing.T) {
 
 // TestGitUntouched checks that no operation changes the workspace's own git repository, by hashing
 // its files before and after.
+//
+// Evidence: sessions · Checkpoints leave the user's git repository untouched
 func TestGitUntouched(t *testing.T) {
 	t.Parallel()
 	work := t.TempDir()
@@ -218,6 +221,7 @@ func TestGitUntouched(t *testing.T) {
 	}
 }
 
+// Evidence: sessions · Changes can be undone and redone
 func TestUndoRedo(t *testing.T) {
 	t.Parallel()
 	for _, packFrom := range []int{1, packFrom} {

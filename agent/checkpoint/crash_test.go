@@ -99,6 +99,7 @@ func whole(t *testing.T, s *Store) []Checkpoint {
 	return list
 }
 
+// Evidence: sessions · A checkpoint survives a kill
 func TestKill(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()

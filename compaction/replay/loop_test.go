@@ -16,6 +16,8 @@ import (
 
 // TestLikeTheLoop runs a recorded run through the agent's own loop, with a model and a tool that
 // answer from the record, and checks that each step sends the model the same as the replay does.
+//
+// Evidence: compaction · A replay sends what the loop would send
 func TestLikeTheLoop(t *testing.T) {
 	r := steps(30, func(i int) (string, string) {
 		return fmt.Sprintf(`{"command": "cat f%d.go"}`, i), strings.Repeat(fmt.Sprintf("line of file %d\n", i), 40*(1+i%5))

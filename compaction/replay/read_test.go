@@ -141,6 +141,8 @@ func TestReadRecorded(t *testing.T) {
 
 // FuzzRead reads arbitrary data: any run that it returns is paired, can be replayed and costs the
 // same each time.
+//
+// Evidence: compaction · A policy is measured on replayed runs
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"messages": [{"role": "user", "content": "go"}, {"role": "assistant", "tool_calls": [{"id": "a", "name": "x", "arguments": {"p": "a/b.go", "n": 12}}]}, {"role": "tool", "tool_call_id": "a", "content": "a/b.go:12: x"}, {"role": "assistant", "content": "a"}]}`))
 	f.Add([]byte("[{\"role\": \"assistant\", \"content\": \"```\\nls\\n```\"}, {\"role\": \"user\", \"content\": \"x\"}]"))

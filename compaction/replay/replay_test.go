@@ -86,6 +86,7 @@ func TestCompactionBreaksCache(t *testing.T) {
 	}
 }
 
+// Evidence: compaction · A policy is measured on replayed runs
 func TestSupport(t *testing.T) {
 	r := steps(5, func(i int) (string, string) {
 		switch i {

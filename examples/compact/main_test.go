@@ -114,6 +114,8 @@ func TestPrices(t *testing.T) {
 
 // TestPicture draws a page of two runs and a picture of one: both have a line for each policy with
 // a point for each step.
+//
+// Evidence: compaction · A replay can be drawn as a picture
 func TestPicture(t *testing.T) {
 	dir := t.TempDir()
 	page, picture := filepath.Join(dir, "out.html"), filepath.Join(dir, "out.svg")

@@ -27,6 +27,8 @@ const (
 )
 
 // TestBadInput: each case ends with a sentence and status 2, and the directory is unchanged.
+//
+// Evidence: repair · fix repairs a line and writes once, or changes nothing
 func TestBadInput(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -102,6 +104,8 @@ func readTree(t *testing.T, dir string) map[string]string {
 
 // TestCannotFix: a bug that takes more than one line is not repaired, whatever the model does, and
 // the module is unchanged.
+//
+// Evidence: repair · fix repairs a line and writes once, or changes nothing
 func TestCannotFix(t *testing.T) {
 	if testing.Short() {
 		t.Skip("asks the embedded model many times")
@@ -119,6 +123,8 @@ func TestCannotFix(t *testing.T) {
 
 // TestLearns: after three edits that do not help, the model learns the module's other functions,
 // and the module is unchanged.
+//
+// Evidence: repair · The model learns the module's own code after three failed edits
 func TestLearns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains the embedded model")

@@ -19,6 +19,8 @@ import (
 
 // TestServe starts the program with a small model, sends a request with the official client, and
 // interrupts the program.
+//
+// Evidence: engine · A GGUF model answers in this process
 func TestServe(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	path := filepath.Join(t.TempDir(), "m.gguf")

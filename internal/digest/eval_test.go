@@ -100,6 +100,8 @@ func (t table) log(tb testing.TB) {
 // TestRecall digests every log of at least 40 kB to 3 % of its tokens and counts the labelled facts
 // that are kept. The budget is counted with one real vocabulary, and must hold with every
 // vocabulary like those of today's models.
+//
+// Evidence: compaction · Digests keep the facts of long logs within a budget
 func TestRecall(t *testing.T) {
 	tier.Normal(t)
 	count := counter(t, "qwen2")

@@ -9,6 +9,8 @@ import (
 
 // TestHuge checks that the work is linear in the output, whatever a tool writes. Quadratic work
 // would not finish here.
+//
+// Evidence: compaction · Digests take linear time on any input
 func TestHuge(t *testing.T) {
 	if testing.Short() {
 		t.Skip("12 MB each, 64 in the long tier")

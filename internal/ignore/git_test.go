@@ -139,6 +139,7 @@ var tree = []string{
 	"a.d/b.d/c.d/file", "logs/1.log", "logs/important.log", "tab\t", "new\nline", "bytes\xff\xfe",
 }
 
+// Evidence: coding · .gitignore files are read as git reads them
 func TestAgainstGit(t *testing.T) {
 	cases := map[string]map[string]string{
 		"basename":             {".gitignore": "a\n"},

@@ -44,6 +44,8 @@ func cutOff(s string) bool {
 // TestCorpus repairs real malformed calls collected from the tests of other libraries. At least 95
 // % of the complete core rows must be repaired. Rows whose text was cut off must be refused,
 // although those libraries complete them.
+//
+// Evidence: tools · Malformed arguments are repaired
 func TestCorpus(t *testing.T) {
 	f, err := os.Open(devdata.Path(t, "tools-dev/jsonrepair.jsonl"))
 	if err != nil {

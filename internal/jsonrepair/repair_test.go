@@ -70,6 +70,7 @@ w"""}`, `{"a":"x \"y\" z\nw"}`, Low},
 	}
 }
 
+// Evidence: tools · Arguments that are cut off or ambiguous are refused
 func TestRefused(t *testing.T) {
 	tests := []struct {
 		name, in string

@@ -29,6 +29,7 @@ func lines(t testing.TB, file string) []string {
 // workspace is the workspace in which the commands of the corpora run.
 var workspace = Options{Root: "/ws"}
 
+// Evidence: coding · Only shell commands that are known to read run without approval
 func TestReadOnly(t *testing.T) {
 	for _, cmd := range lines(t, "testdata/readonly.txt") {
 		if a := Analyze(cmd, workspace); !ReadOnly(a) {
@@ -37,6 +38,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
+// Evidence: coding · Only shell commands that are known to read run without approval
 func TestRefused(t *testing.T) {
 	for _, cmd := range lines(t, "testdata/refused.txt") {
 		if a := Analyze(cmd, workspace); ReadOnly(a) {

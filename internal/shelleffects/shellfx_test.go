@@ -84,6 +84,7 @@ func balanced(cmd string) bool {
 	return Analyze(cmd, workspace).Err == nil && !strings.ContainsAny(cmd, "#\n") && !strings.Contains(cmd, "<<") && !strings.HasSuffix(cmd, `\`)
 }
 
+// Evidence: coding · Only shell commands that are known to read run without approval
 func TestWrappingNeverHelps(t *testing.T) {
 	tier.Normal(t)
 	bad := lines(t, "testdata/refused.txt")

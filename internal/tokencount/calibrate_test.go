@@ -48,6 +48,7 @@ func (g *growing) count(rates Tally, frame, own float64) int64 {
 	return int64(sum)
 }
 
+// Evidence: compaction · Estimates are calibrated by what providers report
 func TestCalibratorLearnsRates(t *testing.T) {
 	g := &growing{rng: rand.New(rand.NewPCG(1, 2))}
 	c := &Calibrator{}
@@ -132,6 +133,8 @@ func TestCalibratorConcurrent(t *testing.T) {
 // TestCalibratorOnVocabularies measures the prediction error over a conversation of source files,
 // with the counts of real vocabularies as reports, and compares it with bytes/4 and with the
 // estimate alone.
+//
+// Evidence: compaction · Estimates are calibrated by what providers report
 func TestCalibratorOnVocabularies(t *testing.T) {
 	tier.Normal(t)
 	vocabs := devdata.Glob(t, "moe-dev/vocab/*.gguf")

@@ -41,6 +41,8 @@ type mutual struct {
 }
 
 // TestFromType compares property by property: the schema of each field, and whether it is required.
+//
+// Evidence: tools · The schema follows from the Go type
 func TestFromType(t *testing.T) {
 	type in struct {
 		Common

@@ -248,6 +248,8 @@ func TestGivesUp(t *testing.T) {
 
 // TestHostileAnswers checks that responses that are not embeddings are refused with a clear reason,
 // and that the request is never sent again.
+//
+// Evidence: retrieval · Hostile answers of an embedding server are refused
 func TestHostileAnswers(t *testing.T) {
 	b64 := func(bits ...uint32) string {
 		var b []byte

@@ -9,6 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/treesitter"
 )
 
+// Evidence: retrieval · Symbols can come from tree-sitter grammars
 func TestParser(t *testing.T) {
 	dir := t.TempDir()
 	src := "class Cart:\n    def add(self, item):\n        return price(item)\n\n\ndef price(item):\n    return 1\n"

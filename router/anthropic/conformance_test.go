@@ -25,6 +25,7 @@ func newTestModel(t testing.TB, url string, edit ...func(*Config)) *Model {
 	return m
 }
 
+// Evidence: backends · Anthropic's Messages API passes the conformance suite
 func TestConformance(t *testing.T) {
 	tier.Normal(t)
 	agenttest.CheckLeaks(t)

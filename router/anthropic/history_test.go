@@ -58,6 +58,8 @@ func randomStep(r *rand.Rand, step int) []agent.Message {
 
 // TestPrefix: apart from cache markers, every request of a conversation begins with the bytes of
 // the one before.
+//
+// Evidence: backends · Each request begins with the bytes of the one before
 func TestPrefix(t *testing.T) {
 	m := testModel(t)
 	r := rand.New(rand.NewPCG(1, 2))

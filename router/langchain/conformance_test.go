@@ -55,6 +55,7 @@ var (
 	}
 )
 
+// Evidence: backends · langchaingo models pass the conformance suite, both ways
 func TestConformanceOpenAI(t *testing.T) {
 	tier.Normal(t)
 	agenttest.CheckLeaks(t)

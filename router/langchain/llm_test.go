@@ -100,6 +100,7 @@ func TestRoundTripRequest(t *testing.T) {
 	}
 }
 
+// Evidence: backends · langchaingo models pass the conformance suite, both ways
 func TestConformanceRoundTrip(t *testing.T) {
 	tier.Normal(t)
 	agenttest.CheckLeaks(t)

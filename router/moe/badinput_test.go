@@ -35,6 +35,8 @@ func refused(t *testing.T, err error, kind agent.ErrorKind, words ...string) {
 
 // TestLoadRefuses: Load refuses invalid files and settings with a helpful message, and leaves
 // nothing behind.
+//
+// Evidence: engine · Bad files and requests are refused with a reason
 func TestLoadRefuses(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	good := writeTiny(t)
@@ -87,6 +89,8 @@ func TestLoadRefuses(t *testing.T) {
 
 // TestNaN: with weights that are not numbers the request fails with an error, and the model
 // continues to work.
+//
+// Evidence: engine · NaN weights fail the request, not the model
 func TestNaN(t *testing.T) {
 	path := writeTiny(t)
 	f, err := gguf.Open(path)
@@ -121,6 +125,7 @@ func TestNaN(t *testing.T) {
 	}
 }
 
+// Evidence: engine · Bad files and requests are refused with a reason
 func TestRequestRefused(t *testing.T) {
 	m := load(t, moe.Config{Context: 512})
 	recursive := json.RawMessage(`{"$ref":"#"}`)
@@ -173,6 +178,8 @@ func TestLenient(t *testing.T) {
 
 // TestClientVanishes abandons answers at every stage: slots and pages are returned, and nothing
 // keeps running.
+//
+// Evidence: engine · A client that leaves frees its slot
 func TestClientVanishes(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{Slots: 2, Queue: 4})
@@ -208,6 +215,8 @@ func TestClientVanishes(t *testing.T) {
 }
 
 // TestBusy: if slots and queue are full, the next request gets an error that says when to retry.
+//
+// Evidence: engine · A full queue refuses the next request
 func TestBusy(t *testing.T) {
 	m := load(t, moe.Config{Slots: 1, Queue: 1})
 	ctx, cancel := context.WithCancel(t.Context())

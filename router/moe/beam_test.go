@@ -107,6 +107,8 @@ func extra(pairs ...string) map[string]json.RawMessage {
 // TestBeamFindsTheLikeliest compares the answer of a wide beam with the likeliest of all answers
 // that a grammar allows, found by enumeration, for many prompts. A narrow beam is never better. The
 // log-probabilities of the reported tokens add up to that of the answer.
+//
+// Evidence: engine · A beam finds the likeliest answer
 func TestBeamFindsTheLikeliest(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{KV: moe.KVF32})
@@ -210,6 +212,8 @@ func canonical(t *testing.T, args json.RawMessage) string {
 
 // TestAvoidedCallsFromTheLikeliestDown excludes one call after the other: each answer is the
 // likeliest of those left, by enumeration, until none is left and the error says so.
+//
+// Evidence: engine · Calls that were tried can be excluded
 func TestAvoidedCallsFromTheLikeliestDown(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{KV: moe.KVF32, Format: "qwen3-coder-xml"})
@@ -254,6 +258,8 @@ func between(text, open, shut string) string {
 
 // TestAvoidedCallsWithoutBeam excludes all nine calls one after the other, greedily and at a
 // temperature. An answer that is not in the list stays the same.
+//
+// Evidence: engine · Calls that were tried can be excluded
 func TestAvoidedCallsWithoutBeam(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{Format: "qwen3-coder-xml"})
@@ -331,6 +337,8 @@ func TestAvoidedCallsAreCompared(t *testing.T) {
 
 // TestBeamIsDeterministic: the answer is the same with other requests running at the same time,
 // with a warm and with a cold cache.
+//
+// Evidence: engine · A beam finds the likeliest answer
 func TestBeamIsDeterministic(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{Context: 1024, KVTokens: 1024, Slots: 3})
@@ -374,6 +382,8 @@ func errText(err error) string {
 
 // TestBeamLimits ends beams by each of their limits: the length, a stop text, the reader and the
 // context.
+//
+// Evidence: engine · A beam finds the likeliest answer
 func TestBeamLimits(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{Context: 256})

@@ -26,6 +26,8 @@ import (
 // go through the tool-call parser, the server, HTTP and the client. Behaviour that no engine shows
 // by itself, such as failing with a given status or breaking off, is added between the engine and
 // the server.
+//
+// Evidence: engine · The official OpenAI client passes the suite against the engine
 func TestConformance(t *testing.T) {
 	tier.Normal(t)
 	agenttest.CheckLeaks(t)

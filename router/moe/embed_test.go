@@ -79,6 +79,8 @@ func hiddenStates(t *testing.T, data []byte, tokens []int32) [][]float32 {
 }
 
 // TestEmbed compares vectors with hidden states that the test pools as each file asks.
+//
+// Evidence: retrieval · A local model gives embeddings
 func TestEmbed(t *testing.T) {
 	tier.Normal(t)
 	texts := []string{"how are indexes locked?", strings.Repeat("func lock() error { return nil }\n", 5), "x"}

@@ -70,6 +70,8 @@ func toldBy(t *testing.T, a *moe.Answer) told {
 // TestSearchListsAllAnswers compares a search with all answers that a grammar allows, found by
 // enumeration: the same ones, each once, the likeliest first, whatever the width, and also after a
 // context that ended.
+//
+// Evidence: engine · A search lists all answers of a grammar
 func TestSearchListsAllAnswers(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{KV: moe.KVF32})
@@ -118,6 +120,8 @@ func TestSearchListsAllAnswers(t *testing.T) {
 
 // TestSearchOnly: excluded answers are missing from the list and nothing else is, even if the
 // grammar forces the text that identifies them.
+//
+// Evidence: engine · A search lists all answers of a grammar
 func TestSearchOnly(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{KV: moe.KVF32})

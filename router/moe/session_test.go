@@ -12,6 +12,8 @@ import (
 
 // TestSessionPrefill runs an agent's session of 20 turns with calls, results and answers: no more
 // than 2 % of its tokens are computed twice.
+//
+// Evidence: engine · A session computes its prefix once
 func TestSessionPrefill(t *testing.T) {
 	m := load(t, moe.Config{Context: 4096})
 	req := &agent.Request{System: "You are a careful agent.", SessionID: "s", Tools: []agent.ToolSpec{weather}}
@@ -49,6 +51,8 @@ func TestSessionPrefill(t *testing.T) {
 }
 
 // TestWarm: a prompt computed beforehand is found in the cache by the answer.
+//
+// Evidence: engine · A session computes its prefix once
 func TestWarm(t *testing.T) {
 	m := load(t, moe.Config{})
 	req := ask(strings.Repeat("a long file, ", 60))

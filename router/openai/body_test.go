@@ -126,6 +126,8 @@ func TestGoldenBodies(t *testing.T) {
 
 // TestBodiesExtendEachOther: as a conversation grows message by message, each body starts with the
 // bytes of the one before, except for its closing brackets.
+//
+// Evidence: backends · Each request begins with the bytes of the one before
 func TestBodiesExtendEachOther(t *testing.T) {
 	for _, api := range []API{Chat, Responses} {
 		m := newModel(t, Config{Model: "gpt-5", API: api, NoKey: true})

@@ -25,6 +25,7 @@ func testClient(t testing.TB) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
+// Evidence: backends · OpenAI chat completions pass the conformance suite
 func TestConformanceChat(t *testing.T) {
 	tier.Normal(t)
 	agenttest.CheckLeaks(t)
@@ -35,6 +36,7 @@ func TestConformanceChat(t *testing.T) {
 	})
 }
 
+// Evidence: backends · The OpenAI Responses API passes the conformance suite
 func TestConformanceResponses(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	srv := agenttest.NewServer(t, func(*agenttest.WireRequest) agenttest.Wire { return &responsesWire{} })

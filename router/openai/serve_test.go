@@ -28,6 +28,8 @@ func offerChat(t testing.TB, m agent.Model) *httptest.Server {
 // TestConformanceThroughServe runs the suite through package serve: the official client asks our
 // server, whose model is in turn a client of the suite's server. Anything lost or changed on the
 // way makes a scenario fail.
+//
+// Evidence: server · The conformance suite passes through the server
 func TestConformanceThroughServe(t *testing.T) {
 	tier.Normal(t)
 	agenttest.CheckLeaks(t)

@@ -105,6 +105,7 @@ func (traced) Detokenize(tokens []int32) string {
 	return string(b)
 }
 
+// Evidence: server · The official OpenAI client works with the server
 func TestOfficialClient(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	srv, hc := start(t, traced{[]string{"Hel", "lo ", "wörld"}}, serve.Config{Name: "m1"})
@@ -203,6 +204,7 @@ func TestRequestFields(t *testing.T) {
 	}
 }
 
+// Evidence: server · Bad requests are refused with a reason
 func TestRefusals(t *testing.T) {
 	srv, hc := start(t, agenttest.Script(agenttest.Text("never")), serve.Config{MaxBody: 4096})
 	msg := `"messages":[{"role":"user","content":"hi"}]`
@@ -285,6 +287,8 @@ func (m *blocking) Stream(ctx context.Context, _ *agent.Request) iter.Seq2[agent
 
 // TestQueue: if the places and the queue are full, the next request is refused with 429 and
 // Retry-After, and a client that goes away makes room.
+//
+// Evidence: server · A full queue answers 429 with Retry-After
 func TestQueue(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := &blocking{begun: make(chan struct{}, 8), release: make(chan struct{})}
@@ -381,6 +385,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// Evidence: server · The server reports metrics
 func TestMetricsOfModel(t *testing.T) {
 	srv, hc := start(t, traced{[]string{"a"}}, serve.Config{Metrics: func(emit func(string, string, bool, map[string]string, float64)) {
 		emit("engine_passes_total", "Passes.", true, map[string]string{"kind": "decode"}, 12)
@@ -395,6 +400,8 @@ func TestMetricsOfModel(t *testing.T) {
 }
 
 // TestShutdown lets a running answer end and accepts no new one.
+//
+// Evidence: server · A shutdown lets running answers end
 func TestShutdown(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := &blocking{begun: make(chan struct{}, 1), release: make(chan struct{})}

@@ -202,6 +202,8 @@ func leases(t *testing.T, p *sandbox.Pool, n int, snap sandbox.Snapshot) {
 
 // TestThousandsOfLives checks that after thousands of sandboxes nothing is left of them in the
 // host, its broker or its fork server, nor on the disk. LUTHIER_CYCLES sets their number.
+//
+// Evidence: sandbox · Thousands of sandboxes leave nothing behind
 func TestThousandsOfLives(t *testing.T) {
 	n, _ := strconv.Atoi(os.Getenv("LUTHIER_CYCLES"))
 	switch {

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Evidence: sandbox · 200 attacks that work outside fail inside
 func TestAttackFiles(t *testing.T) {
 	t.Parallel()
 	runAttacks(t, "files")

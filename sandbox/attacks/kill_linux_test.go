@@ -153,6 +153,8 @@ func (v *victimHost) child(parent int, is func(args string) bool) int {
 // TestKilledAnywhere kills a host, its broker or its fork server at many moments of their lives. If
 // the host is killed, nothing may be left of it. If its broker or fork server is killed, the host
 // must get a clear error and go on.
+//
+// Evidence: sandbox · Nothing outlives a killed host
 func TestKilledAnywhere(t *testing.T) {
 	tier.Normal(t)
 	if os.Geteuid() != 0 {

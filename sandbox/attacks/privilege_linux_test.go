@@ -16,6 +16,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/proctree"
 )
 
+// Evidence: sandbox · 200 attacks that work outside fail inside
 func TestAttackPrivileges(t *testing.T) {
 	t.Parallel()
 	runAttacks(t, "privileges")

@@ -17,6 +17,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
+// Evidence: sandbox · 200 attacks that work outside fail inside
 func TestAttackProcesses(t *testing.T) {
 	t.Parallel()
 	runAttacks(t, "processes")

@@ -91,6 +91,7 @@ func each(t *testing.T, tiers []sandbox.Tier, f func(t *testing.T, cfg sandbox.C
 	}
 }
 
+// Evidence: sandbox · Deep trees and long paths do not stall or fill the host
 func TestAttackDeepTree(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -169,6 +170,8 @@ func countTree(t testing.TB, dir string) int {
 }
 
 // TestAttackLongPaths makes paths that would take more memory than a host should give.
+//
+// Evidence: sandbox · Deep trees and long paths do not stall or fill the host
 func TestAttackLongPaths(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()

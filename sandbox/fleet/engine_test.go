@@ -45,6 +45,7 @@ func connect(t testing.TB, cfg fleet.NATSConfig) fleet.Engine {
 	return e
 }
 
+// Evidence: remote · The fleet's engine over NATS passes its suite
 func TestNATSEngine(t *testing.T) {
 	fleettest.Engine(t, func(t testing.TB) (fleet.Engine, fleet.Engine) {
 		s := embedded(t, fleet.ServerConfig{NoSync: true, Listen: "127.0.0.1:0"})

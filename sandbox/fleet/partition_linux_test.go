@@ -195,6 +195,7 @@ func (w *world) work(jobs int, trouble func()) {
 	t.Logf("%d of %d jobs done in %v, each counted once; %d of the counted were second or later attempts", len(first), jobs, took.Round(time.Millisecond), attempts)
 }
 
+// Evidence: remote · A fleet finishes its jobs if hosts die
 func TestOneHostKilledAndOneCutOff(t *testing.T) {
 	if !inWorld(t) {
 		return

@@ -81,6 +81,8 @@ func granted(t *testing.T, tier sandbox.Tier) sandbox.Config {
 }
 
 // TestConformance checks that a sandbox behaves the same wherever it runs.
+//
+// Evidence: remote · A remote sandbox behaves as a local one
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	tiers := []sandbox.Tier{sandbox.TierNamespaces, sandbox.TierNone}

@@ -109,6 +109,7 @@ func sh(t *testing.T, sb sandbox.Sandbox, script string) *sandbox.Exit {
 	return exit
 }
 
+// Evidence: remote · A remote sandbox behaves as a local one
 func TestSameInterface(t *testing.T) {
 	_, url := newTestServer(t, nil)
 	sb := openAt(t, Options{URL: url, Dir: workspace(t)})
@@ -511,6 +512,8 @@ func (c *cutter) serve(conn net.Conn) {
 
 // TestCutAnywhere cuts a connection after every number of bytes of the server's answers to a small
 // exchange. Nothing may be lost, duplicated or run twice.
+//
+// Evidence: remote · A connection cut at any byte loses and repeats nothing
 func TestCutAnywhere(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()

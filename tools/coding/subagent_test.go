@@ -67,6 +67,8 @@ func toolNamesOf(req *agent.Request) string {
 
 // TestSubAgents lets a main agent start four explorers in one turn: they run concurrently, can only
 // read, and their usage counts towards the main agent's.
+//
+// Evidence: loop · Sub-agents run in parallel and share one budget
 func TestSubAgents(t *testing.T) {
 	t.Parallel()
 	needUnix(t)

@@ -94,6 +94,8 @@ func TestSessionsSeeForThemselves(t *testing.T) {
 }
 
 // TestTwoEditsInOneTurn makes parallel calls on one file in one run.
+//
+// Evidence: coding · Two edits of one file in one turn both apply
 func TestTwoEditsInOneTurn(t *testing.T) {
 	w := openWith(t, Config{}, files{"f": "one\ntwo\n"})
 	got := runAgent(t, w, agent.NewSession(), agenttest.Join(

@@ -46,6 +46,7 @@ var goModule = files{
 	"testmain/p_test.go": "package p\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestMain(m *testing.M) { println(\"setup failed\"); os.Exit(1) }\nfunc TestPass(t *testing.T) {}\n",
 }
 
+// Evidence: coding · Test runs give structured results
 func TestGoTests(t *testing.T) {
 	tier.Normal(t)
 	needProgram(t, "go")
@@ -273,6 +274,7 @@ func TestTestCancel(t *testing.T) {
 	contains(t, run(t, w, "test", args{"timeout_seconds": 1}), "STOPPED", "killed after its limit of 1s")
 }
 
+// Evidence: coding · Linters give structured results
 func TestLint(t *testing.T) {
 	t.Parallel()
 	needProgram(t, "go")

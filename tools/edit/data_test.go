@@ -23,6 +23,8 @@ type recorded struct {
 
 // TestRecordedEdits makes the edits kept next to the project. Edits of a file that the user has
 // changed are made again with the text that the model had seen.
+//
+// Evidence: edit · Edits that real models wrote apply
 func TestRecordedEdits(t *testing.T) {
 	f, err := os.Open(devdata.Path(t, "tools-dev/edit-mutations.jsonl"))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 )
 
+// Evidence: edit · An edit applies where it should, or says why not; none is wrong
 func FuzzReplace(f *testing.F) {
 	f.Add("a\nb\nc\n", "b", "x", "", false)
 	f.Add("a\r\nb\nc\r\n", "a\nb\nc", "a\nx\nc", "", false)

@@ -56,6 +56,7 @@ func b() int {
 }
 `
 
+// Evidence: edit · A patch applies as a whole or not at all
 func TestApplyPatch(t *testing.T) {
 	for _, tc := range []struct {
 		name  string

@@ -101,6 +101,8 @@ func openRL(t *testing.T, args []string) *rl {
 
 // TestRLRewardRises: a model without any knowledge must choose one of four functions. From only its
 // own choices and their rewards, it learns which.
+//
+// Evidence: training · The model learns from its own answers
 func TestRLRewardRises(t *testing.T) {
 	for _, method := range []string{methodGRPO, methodReject, methodList} {
 		t.Run(method, func(t *testing.T) {
@@ -153,6 +155,8 @@ func TestRLRewardRises(t *testing.T) {
 }
 
 // TestRLRounds runs whole rounds with real tests as the judge, and then continues the run.
+//
+// Evidence: training · The model learns from its own answers
 func TestRLRounds(t *testing.T) {
 	args := microRL(t, "-method", "grpo", "-group", "2", "-prompts", "3", "-per-package", "3", "-rounds", "1", "-slots", "4", "-package", "0.8")
 	judged := smallJudge(t)
@@ -211,6 +215,8 @@ func smallJudge(t *testing.T) func(ctx context.Context, cs []reward.Candidate) (
 }
 
 // TestRLReward checks the rewards of answers, with real tests if tests are needed.
+//
+// Evidence: training · Answers are judged by the packages' own tests
 func TestRLReward(t *testing.T) {
 	sum := smallTask(t, "Sum", "total += n", "total -= n")
 	edit := func(line int, text string) answer {

@@ -31,6 +31,8 @@ func harvestingOf(t *testing.T, dir string) *harvesting {
 
 // TestVerifyAndStage2 breaks a small module in the sandbox, continues where an earlier run ended,
 // and writes examples.
+//
+// Evidence: training · Thousands of broken versions run in one test binary
 func TestVerifyAndStage2(t *testing.T) {
 	if sb, err := sandbox.Local(context.Background(), sandbox.Config{Dir: t.TempDir()}); errors.Is(err, sandbox.ErrFloor) {
 		t.Skipf("this host grants no sandbox: %v", err)

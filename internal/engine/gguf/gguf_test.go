@@ -13,6 +13,7 @@ func sharedFiles(t testing.TB) []string {
 	return append(devdata.Glob(t, "moe-dev/models/*.gguf"), devdata.Glob(t, "moe-dev/vocab/*.gguf")...)
 }
 
+// Evidence: engine · A GGUF file opens by memory map
 func TestOpenReal(t *testing.T) {
 	for _, path := range sharedFiles(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {

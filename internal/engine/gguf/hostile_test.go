@@ -92,6 +92,8 @@ func TestTruncated(t *testing.T) {
 }
 
 // TestFlipped: a file with any one byte changed is parsed and read without a panic.
+//
+// Evidence: engine · Damaged and hostile GGUF files are errors
 func TestFlipped(t *testing.T) {
 	data := small(t)
 	for i := range data {
@@ -179,6 +181,7 @@ func hostile() map[string]struct {
 	}
 }
 
+// Evidence: engine · Damaged and hostile GGUF files are errors
 func TestHostile(t *testing.T) {
 	for name, tt := range hostile() {
 		t.Run(name, func(t *testing.T) {
@@ -229,6 +232,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
+// Evidence: engine · Damaged and hostile GGUF files are errors
 func FuzzParse(f *testing.F) {
 	data := small(f)
 	f.Add(data)

@@ -74,6 +74,8 @@ func newFile() *Writer {
 
 // TestKill: if the process dies at any byte of a file it is writing, the file's name still holds
 // the old file or the new one.
+//
+// Evidence: engine · A kill while a GGUF file is written keeps the old file
 func TestKill(t *testing.T) {
 	var want bytes.Buffer
 	if _, err := newFile().WriteTo(&want); err != nil {

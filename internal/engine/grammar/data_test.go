@@ -139,6 +139,8 @@ func percentile(d []time.Duration, p float64) time.Duration {
 
 // TestSchemas walks the instances of real schemas. A compiled grammar must accept no invalid
 // instance.
+//
+// Evidence: engine · A schema or grammar constrains the answer
 func TestSchemas(t *testing.T) {
 	tier.Normal(t)
 	v, tok := needVocab(t)

@@ -153,6 +153,8 @@ func TestHostile(t *testing.T) {
 }
 
 // TestUnsupported: a keyword that is not enforced is reported with its path.
+//
+// Evidence: engine · What a grammar cannot enforce is named
 func TestUnsupported(t *testing.T) {
 	for _, c := range []struct{ schema, keyword, path string }{
 		{`{"properties":{"a/b":{"items":{"type":"array","items":{"type":"string"},"uniqueItems":true}}}}`, "uniqueItems", "/properties/a~1b/items"},

@@ -12,6 +12,8 @@ import (
 // TestConformance: the templates in testdata/conformance.jsonl, written by testdata/oracle.py,
 // render as in Python's Jinja2: the same text, or an error of the same kind (a syntax error at the
 // same line).
+//
+// Evidence: engine · Chat templates render as in Python, byte for byte
 func TestConformance(t *testing.T) {
 	path := "testdata/conformance.jsonl"
 	if p := os.Getenv("JINJA_CONFORMANCE"); p != "" { // a larger file from the same script

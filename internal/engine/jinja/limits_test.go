@@ -12,6 +12,8 @@ import (
 )
 
 // TestHostile: templates made to hang, to fill the memory or to overflow the stack end in an error.
+//
+// Evidence: engine · Hostile templates end in an error
 func TestHostile(t *testing.T) {
 	tier.Normal(t)
 	rep := func(s string, n int) string { return strings.Repeat(s, n) }

@@ -49,6 +49,7 @@ func roundTrip(t testing.TB, typ gguf.Type, x []float32) []float32 {
 	return out
 }
 
+// Evidence: engine · Quantization errors stay within their bounds
 func TestRoundTripError(t *testing.T) {
 	plain := normal(2, 256*256)
 	r := rand.New(rand.NewPCG(3, 0))

@@ -76,6 +76,8 @@ func TestGenerateIsPlainDecoding(t *testing.T) {
 // TestManyRequests runs hundreds of requests at once, with shared prefixes and readers that leave,
 // on a cache that is too small for them. Each text is the same as alone, and in the end every page
 // is free or in the prompt cache.
+//
+// Evidence: engine · Requests are batched and share their prefixes
 func TestManyRequests(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	y := newToy(t, 40, 24, hashLM(0.3))

@@ -100,6 +100,8 @@ func TestExpand(t *testing.T) {
 
 // TestExpandIsOnePass: the branches of a search are computed in one pass, even if there are more
 // than slots, and each shared token only once.
+//
+// Evidence: engine · A beam finds the likeliest answer
 func TestExpandIsOnePass(t *testing.T) {
 	y := newToy(t, 100, 200, hashLM(3))
 	e := toyEngine(t, y, EngineConfig{Slots: 2, Speculation: SpecConfig{Off: true}})

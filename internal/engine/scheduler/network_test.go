@@ -54,6 +54,8 @@ func small(arch, quant string, seed uint64) synth.Config {
 // TestNetworkDraftsChangeNothing: on real networks, too, the text of a request is the same alone
 // and next to others, with every kind of draft and without, in one chunk or many, with one worker
 // or two.
+//
+// Evidence: engine · Speculation does not change the answer
 func TestNetworkDraftsChangeNothing(t *testing.T) {
 	for _, c := range []struct {
 		arch, quant string

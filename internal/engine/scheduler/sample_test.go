@@ -273,6 +273,8 @@ func TestRejection(t *testing.T) {
 
 // TestSpeculationKeepsTheDistribution: with a draft model at temperature 1, the engine's text has
 // the same distribution as without, for both ways of accepting.
+//
+// Evidence: engine · Speculation does not change the answer
 func TestSpeculationKeepsTheDistribution(t *testing.T) {
 	const words = 5
 	n := draws() / 2

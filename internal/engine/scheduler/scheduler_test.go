@@ -15,6 +15,8 @@ import (
 
 // TestSessionReusesItsPrefix: in an agent's session of 20 turns, next to two others, the context of
 // earlier turns is hardly ever computed again.
+//
+// Evidence: engine · A session computes its prefix once
 func TestSessionReusesItsPrefix(t *testing.T) {
 	const words, sessions, turns = 200, 3, 20
 	y := newToy(t, words, 600, hashLM(0.5))
@@ -107,6 +109,8 @@ func TestTwinsShareWork(t *testing.T) {
 
 // TestFairness: long prompts do not stall requests that generate, and a short prompt does not wait
 // for a long one.
+//
+// Evidence: engine · Long prompts and short ones get fair turns
 func TestFairness(t *testing.T) {
 	y := newToy(t, 50, 400, hashLM(1))
 	e := toyEngine(t, y, EngineConfig{PassTokens: 200, MixedTokens: 64, Slots: 4, Speculation: SpecConfig{Off: true}})

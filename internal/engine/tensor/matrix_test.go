@@ -102,6 +102,8 @@ func TestMulChecksItsArguments(t *testing.T) {
 
 // TestMulKernelSetsAgree checks that the vector kernel sets compute the same bits, and that weights
 // whose scales are NaN do no harm and show in the result.
+//
+// Evidence: engine · The kernels of all processors agree
 func TestMulKernelSetsAgree(t *testing.T) {
 	sets := isas()[1:]
 	rng := rand.New(rand.NewPCG(7, 7))
@@ -146,6 +148,7 @@ func TestMulKernelSetsAgree(t *testing.T) {
 	}
 }
 
+// Evidence: engine · A token allocates no memory
 func TestMulDoesNotAllocate(t *testing.T) {
 	if raceEnabled {
 		t.Skip("allocations are not counted under the race detector")

@@ -18,6 +18,8 @@ var fuzzSeeds = []string{
 
 // FuzzRoundTrip checks that text survives encoding and decoding, in one go and token by token. It
 // also checks that text encoded without special tokens contains no control tokens.
+//
+// Evidence: engine · Tokenizers match real vocabularies
 func FuzzRoundTrip(f *testing.F) {
 	for _, s := range fuzzSeeds {
 		f.Add(s, true)

@@ -95,6 +95,8 @@ func vocabNames(tb testing.TB) []string {
 }
 
 // TestVectors encodes the texts that come with the vocabularies.
+//
+// Evidence: engine · Tokenizers match real vocabularies
 func TestVectors(t *testing.T) {
 	for _, name := range vocabNames(t) {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 )
 
 // TestExact: the exact grammar of every format accepts the calls that the format writes.
+//
+// Evidence: engine · Each format accepts the calls that it writes
 func TestExact(t *testing.T) {
 	tools := []Tool{
 		{Name: "edit", Parameters: json.RawMessage(`{"type":"object","properties":{"line":{"type":"integer"},"text":{"type":"string"}},"required":["line","text"],"additionalProperties":false}`)},

@@ -97,6 +97,8 @@ func parseIn(t *testing.T, f *Format, tools []Tool, o ParserOptions, text string
 
 // FuzzParser feeds any text to every format: the result must not depend on how the text is split,
 // and calls reported as sound must have readable arguments.
+//
+// Evidence: engine · Tool calls of 34 formats parse the same in any chunks
 func FuzzParser(f *testing.F) {
 	for i, format := range formats {
 		for _, text := range fuzzTexts(format) {

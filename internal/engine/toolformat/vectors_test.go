@@ -107,6 +107,8 @@ func collect(p *Parser, text string, size int) Reply {
 }
 
 // TestVectors parses texts of models as other projects' parsers do.
+//
+// Evidence: engine · Tool calls of 34 formats parse the same in any chunks
 func TestVectors(t *testing.T) {
 	for _, v := range readVectors(t) {
 		t.Run(v.ID, func(t *testing.T) {

@@ -226,6 +226,8 @@ func TestBadSlices(t *testing.T) {
 
 // TestMemory compares the estimate with the memory used, and checks that a network that needs too
 // much memory is refused in advance, with numbers in the error.
+//
+// Evidence: engine · Memory is estimated before it is allocated
 func TestMemory(t *testing.T) {
 	f := reference.Variant{Arch: "qwen3moe"}.Open(t, "q8_0")
 	n, c := newNetwork(t, f, gguf.TypeQ8_0, 320, 1)
@@ -259,6 +261,8 @@ func TestMemory(t *testing.T) {
 
 // TestCapacity checks that a limit spreads tokens over experts, and that the count of rerouted
 // tokens is right.
+//
+// Evidence: engine · A capacity limit spreads tokens over experts
 func TestCapacity(t *testing.T) {
 	f := reference.Variant{Arch: "qwen3moe"}.Open(t, "q8_0")
 	pool := tensor.NewPool(2)

@@ -79,6 +79,8 @@ func done(seqs []*Seq, texts [][]int32) bool {
 // TestBatchInvariance checks the rule on which the engine is based: a token's logits are bit for
 // bit the same however its sequence is cut into slices, whatever other sequences are in the pass,
 // and with any number of workers.
+//
+// Evidence: engine · Batch, chunks and threads do not change a bit
 func TestBatchInvariance(t *testing.T) {
 	tier.Normal(t)
 	kinds := []gguf.Type{gguf.TypeF16, gguf.TypeQ8_0, gguf.TypeF32}
@@ -196,6 +198,8 @@ func TestStalePages(t *testing.T) {
 }
 
 // TestAllocations checks that a pass of a size seen before allocates nothing.
+//
+// Evidence: engine · A token allocates no memory
 func TestAllocations(t *testing.T) {
 	if underRace {
 		t.Skip("allocations are counted without the race detector")

@@ -10,6 +10,8 @@ import (
 )
 
 // TestReference compares every architecture with the independent computation in double precision.
+//
+// Evidence: engine · Logits match llama.cpp and a second computation
 func TestReference(t *testing.T) {
 	tier.Normal(t)
 	for _, v := range reference.Variants(Architectures()) {

@@ -77,6 +77,8 @@ func startShard(t *testing.T, model, shard string) (*exec.Cmd, net.Conn) {
 // TestShards spreads the experts over two worker processes. The logits are bit for bit the same as
 // with all experts in one process, and each weight is loaded only once. If a worker dies, the pass
 // returns an error and leaves the sequence unchanged.
+//
+// Evidence: engine · Experts can run in worker processes
 func TestShards(t *testing.T) {
 	for _, arch := range []string{"qwen3moe", "gpt-oss", "qwen2moe"} {
 		t.Run(arch, func(t *testing.T) {

@@ -16,6 +16,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestSearchIsExact compares searches with exhaustive ones: keys, order and scores to the last bit,
 // for vectors of several distributions and dimensions, and with many equal ones among them.
+//
+// Evidence: retrieval · Vector search is exact
 func TestSearchIsExact(t *testing.T) {
 	r := random(1)
 	equal := gauss(r, 96, 1)

@@ -62,6 +62,8 @@ func load(t testing.TB, cfg moe.Config) *moe.Model {
 }
 
 // TestFiles checks that the files keep the package's promises.
+//
+// Evidence: repair · The embedded files have the promised sizes and metadata
 func TestFiles(t *testing.T) {
 	if n := len(embedded.Model()); n > 10<<20 {
 		t.Errorf("the model has %d bytes, more than 10 MiB", n)
@@ -104,6 +106,8 @@ func greedy(t testing.TB, m *moe.Model) (text string, drafted, accepted float64)
 }
 
 // TestSpeculation: answers with and without drafts are the same.
+//
+// Evidence: repair · Drafts do not change the embedded model's answers
 func TestSpeculation(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	want, _, _ := greedy(t, load(t, moe.Config{NoSpeculation: true}))
@@ -117,6 +121,8 @@ func TestSpeculation(t *testing.T) {
 // TestEveryCallIsValid samples answers at a high temperature and excludes the likeliest ones one
 // after the other: each is one call of an existing tool, with arguments of its schema, and none
 // that was to be avoided.
+//
+// Evidence: repair · Every call of the embedded model is valid
 func TestEveryCallIsValid(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{})

@@ -321,6 +321,7 @@ func (w *world) handshake(t *testing.T, to string, change func(*tls.Config)) err
 	return err
 }
 
+// Evidence: sandbox · Only the listed hosts can be reached, through a proxy outside
 func TestServerName(t *testing.T) {
 	w := newWorld(t, []string{site, "other.example.com", "example.com:8443"}, nil)
 	for _, tt := range []struct {
@@ -392,6 +393,7 @@ func TestDirect(t *testing.T) {
 	}
 }
 
+// Evidence: sandbox · DNS rebinding does not reach other addresses
 func TestRebinding(t *testing.T) {
 	for _, tt := range []struct {
 		addrs []string

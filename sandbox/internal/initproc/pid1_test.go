@@ -137,6 +137,7 @@ func (g *guest) start(c Command, out *os.File) {
 	g.ask(m)
 }
 
+// Evidence: sandbox · The init process starts commands and reports how they end
 func TestServe(t *testing.T) {
 	g := fork1(t, nil)
 	if a, _ := g.answer(); a.Event != Ready {
@@ -278,6 +279,8 @@ func TestRefusal(t *testing.T) {
 }
 
 // TestMemory checks that the parent's memory is gone, and that little new memory is used.
+//
+// Evidence: sandbox · The init process keeps none of its parent's memory
 func TestMemory(t *testing.T) {
 	g := fork1(t, nil)
 	g.answer()

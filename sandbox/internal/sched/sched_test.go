@@ -66,6 +66,8 @@ func TestScheduleOrder(t *testing.T) {
 
 // TestScheduleIsFair checks that a tenant with a thousand requests does not keep another from its
 // half.
+//
+// Evidence: sandbox · Tenants that wait get fair shares
 func TestScheduleIsFair(t *testing.T) {
 	s := New(4, 2000, 0)
 	for range 1000 {

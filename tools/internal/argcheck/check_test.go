@@ -22,6 +22,7 @@ const editSchema = `{"type":"object","properties":{
  "target":{"anyOf":[{"type":"array","items":{"type":"integer"}},{"type":"null"}]}
 },"required":["path"],"additionalProperties":false}`
 
+// Evidence: tools · Malformed arguments are repaired
 func TestMend(t *testing.T) {
 	c, err := Compile(json.RawMessage(editSchema), Config{})
 	if err != nil {

@@ -118,6 +118,8 @@ func plainTrain(t *testing.T, texts []string, size int) []string {
 }
 
 // TestTrainPlain compares the trained vocabulary with that of the naive algorithm.
+//
+// Evidence: training · The vocabulary is learned as by a plain method
 func TestTrainPlain(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 20 {
@@ -191,6 +193,8 @@ func TestTokens(t *testing.T) {
 }
 
 // TestGGUF writes a vocabulary to a file and reads it back.
+//
+// Evidence: training · A vocabulary survives its file
 func TestGGUF(t *testing.T) {
 	v, texts := goVocab(t)
 	var w gguf.Writer

@@ -54,6 +54,7 @@ func sortSources(s []Source) {
 	}
 }
 
+// Evidence: training · Modules that are held out stay out of training
 func TestBuild(t *testing.T) {
 	sources := tinyCorpus(t)
 	x, err := Build(t.Context(), sources)

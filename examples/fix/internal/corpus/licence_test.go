@@ -50,6 +50,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
+// Evidence: training · Licences are read from the modules
 func TestLicence(t *testing.T) {
 	dir := t.TempDir()
 	check := func(want string, wantOK bool) {

@@ -18,6 +18,7 @@ func modules(t testing.TB) []Module {
 	return ms
 }
 
+// Evidence: training · Modules that are held out stay out of training
 func TestManifest(t *testing.T) {
 	ms := modules(t)
 	train, held := Of(ms, Train), Of(ms, HeldOut)

@@ -106,6 +106,8 @@ func TestEncode(t *testing.T) {
 
 // TestEncodePromptAsEngine: a prompt has the same tokens as in an engine, and control tokens in its
 // content stay text.
+//
+// Evidence: training · A dataset holds the tokens that the engine makes
 func TestEncodePromptAsEngine(t *testing.T) {
 	tok := tinyTokenizer(t)
 	const done = "Fixed.<|im_end|>"

@@ -76,6 +76,8 @@ func (m *mortal) Write(b []byte) (int, error) {
 
 // TestKill kills a process at many bytes of a file that it is writing: the file is always the old
 // one or the new one.
+//
+// Evidence: training · A kill while a dataset is written keeps the old file
 func TestKill(t *testing.T) {
 	full := filepath.Join(t.TempDir(), "full")
 	write(t, full, random(20))

@@ -11,6 +11,8 @@ import (
 )
 
 // TestAdapt: another model takes over after some edits that did not help, once, and not before.
+//
+// Evidence: repair · The model learns the module's own code after three failed edits
 func TestAdapt(t *testing.T) {
 	const right = "if i == 0 || x > m {"
 	wrong := []string{"if i == 1 || x < m {", "if i == 2 || x < m {", "if i == 3 || x < m {", "if i == 4 || x < m {"}
@@ -69,6 +71,8 @@ func (e *exhausted) Stream(ctx context.Context, req *agent.Request) iter.Seq2[ag
 }
 
 // TestAdaptWhereNoIdeaIsLeft: another model also takes over if the first has nothing left to try.
+//
+// Evidence: repair · The model learns the module's own code after three failed edits
 func TestAdaptWhereNoIdeaIsLeft(t *testing.T) {
 	const right = "if i == 0 || x > m {"
 	for _, then := range []*script{nil, {decisions: []string{editLine(4, right), "run_tests {}", "Fixed."}}} {

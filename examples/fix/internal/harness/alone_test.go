@@ -61,6 +61,8 @@ func TestHalf(t *testing.T) {
 
 // TestFailingTestsRunAlone: the lines that a module's failing tests and subtests share are marked.
 // If one of them panics, the tests after it still count.
+//
+// Evidence: repair · Coverage and stacks rank the functions
 func TestFailingTestsRunAlone(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, panics, marks string }{

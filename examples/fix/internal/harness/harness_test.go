@@ -128,6 +128,8 @@ func TestOne(t *testing.T) {
 
 // TestRepair goes through everything that can happen on the way to a repair, in a module with
 // Windows line endings.
+//
+// Evidence: repair · fix repairs a line and writes once, or changes nothing
 func TestRepair(t *testing.T) {
 	t.Parallel()
 	crlf := func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
@@ -201,6 +203,8 @@ func TestRepair(t *testing.T) {
 
 // TestGiveUp: the run ends when the edits are used up, and a file that changed in the meantime is
 // left alone.
+//
+// Evidence: repair · fix repairs a line and writes once, or changes nothing
 func TestGiveUp(t *testing.T) {
 	t.Parallel()
 	dir := write(t, map[string]string{"go.mod": "module example.com/max\n\ngo 1.21\n", "max.go": maxGo, "max_test.go": maxTest})

@@ -49,6 +49,8 @@ func (l long) Test(_ context.Context, e *harness.Edit) (*harness.Verdict, error)
 
 // TestLongFunctionsAreReadInParts: a fault in a long function is found even in a line that the
 // model is not shown first.
+//
+// Evidence: repair · Long functions are read in parts
 func TestLongFunctionsAreReadInParts(t *testing.T) {
 	m, err := embedded.Load(moe.Config{})
 	if err != nil {

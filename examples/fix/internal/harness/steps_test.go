@@ -56,6 +56,8 @@ func (l *lingering) Stream(ctx context.Context, req *agent.Request) iter.Seq2[ag
 }
 
 // TestSteps: every decision is reported with its result.
+//
+// Evidence: repair · fix repairs a line and writes once, or changes nothing
 func TestSteps(t *testing.T) {
 	model := &lingering{script{decisions: []string{
 		"run_tests {}", "read_function {\"number\":1}", editLine(4, "if i == 0 || x < m {"), editLine(4, "if i==0||x<m { // the same"),

@@ -31,6 +31,8 @@ func (s spelled) Words(context.Context, string) *repair.Words { return s.c.Words
 
 // TestWords: a case that knows the words of its code saves the model from trying edits with others.
 // The rest come in the same order.
+//
+// Evidence: repair · Names that do not exist are not tried
 func TestWords(t *testing.T) {
 	dir := write(t, map[string]string{"go.mod": "module example.com/max\n\ngo 1.21\n", "max.go": maxGo})
 	c, err := repair.NewChecker(t.Context(), dir, ".", append(os.Environ(), "GOWORK=off")...)

@@ -25,6 +25,8 @@ func apply(src []byte, fset *token.FileSet, fn *ast.FuncDecl, m Mutant) (mutated
 
 // TestInverse breaks functions of the standard library and checks that the original line is among
 // the mutants of the broken function.
+//
+// Evidence: training · Each of 45 kinds of one-line faults can be undone by one
 func TestInverse(t *testing.T) {
 	sample := inverse{loader: shared(), tried: map[string]int{}, missed: map[string]int{}, refused: map[string]int{}}
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -41,6 +41,7 @@ func texts(ms []Mutant, kind string) []string {
 	return ts
 }
 
+// Evidence: training · Each of 45 kinds of one-line faults can be undone by one
 func TestKindsOfSlips(t *testing.T) {
 	tests := []struct {
 		kind, src string
@@ -117,6 +118,8 @@ func TestKindsAreListed(t *testing.T) {
 
 // TestInvariants checks every mutant of some packages, with and without type information, against
 // the promises of All.
+//
+// Evidence: training · Each of 45 kinds of one-line faults can be undone by one
 func TestInvariants(t *testing.T) {
 	l := shared()
 	for _, path := range []string{"strings", "bufio", "text/tabwriter"} {
@@ -209,6 +212,8 @@ func TestEnumerateOrder(t *testing.T) {
 }
 
 // FuzzAll calls All for functions that parse but may be nonsense.
+//
+// Evidence: training · Each of 45 kinds of one-line faults can be undone by one
 func FuzzAll(f *testing.F) {
 	for _, body := range []string{"return a < b", "x := a[1:2:3]; for { break }", "defer f(); switch { case a && b: }", "var x = `a\nb`; _ = x[0]",
 		"if !(a || b) { return nil, err }", "L: for k, v := range m { continue L }", "f(func() int { return x-1 }, a /* c */ + 1)", "//line z.go:9\nreturn a+1"} {

@@ -27,6 +27,8 @@ func TestBroken(t *testing.T) { t.Fail() }
 `
 
 // TestProve: of two changed lines, the one that a test detects, by a panic, is a fix.
+//
+// Evidence: training · Real fixes are proven by tests
 func TestProve(t *testing.T) {
 	old := write(t, map[string]string{"p/p.go": before, "p/p_test.go": provenTest})
 	root := write(t, map[string]string{"go.mod": "module example.com/m\n\ngo 1.21\n", "p/p.go": after, "p/p_test.go": provenTest})

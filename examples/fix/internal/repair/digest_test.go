@@ -89,6 +89,7 @@ func goTest(t *testing.T, dir string, env []string, args ...string) string {
 	return string(out)
 }
 
+// Evidence: repair · Test output is digested for the model
 func TestDigestOfGoTest(t *testing.T) {
 	dir := writeTree(t, failing)
 	messages := `list_test.go:17: Trim("a\n") = "a\n"
@@ -157,6 +158,7 @@ func TestDigestOfOthers(t *testing.T) {
 	}
 }
 
+// Evidence: repair · Test output is digested for the model
 func FuzzDigest(f *testing.F) {
 	f.Add("--- FAIL: TestA (0.00s)\n    a_test.go:9: got 1, want 2\n", 100)
 	f.Add("{\"Action\":\"output\",\"Package\":\"x\",\"Test\":\"T\",\"Output\":\"panic: x\\n\"}\n", 10)

@@ -59,6 +59,7 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
+// Evidence: repair · A line edit is applied to its function or refused
 func TestApply(t *testing.T) {
 	for _, ending := range []string{"\n", "\r\n"} {
 		src := []byte(strings.ReplaceAll(source, "\n", ending))
@@ -117,6 +118,8 @@ func TestRead(t *testing.T) {
 }
 
 // TestReadLong: a long function is shown around its suspicious lines, whatever the budget.
+//
+// Evidence: repair · Long functions are read in parts
 func TestReadLong(t *testing.T) {
 	lines := []string{"func long() {"}
 	marks := []repair.Mark{repair.Run}

@@ -30,6 +30,8 @@ func (s Style) Width() int {
 
 // TestLike: lines similar to a line of a broken function are found in the other functions, whose
 // right lines suggest the repair.
+//
+// Evidence: repair · Near names and similar lines are offered
 func TestLike(t *testing.T) {
 	n, fns := namesOf(t, "p.go", likeSource)
 	f := fns["Style.GetUnderline"]

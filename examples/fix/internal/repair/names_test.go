@@ -59,6 +59,7 @@ func namesOf(t testing.TB, file, src string) (*Names, map[string]Function) {
 	return NewNames(map[string][]byte{file: []byte(src)}), byName
 }
 
+// Evidence: repair · Near names and similar lines are offered
 func TestNamesNear(t *testing.T) {
 	n, fns := namesOf(t, "p.go", namesSource)
 	for fn, want := range map[string][]string{

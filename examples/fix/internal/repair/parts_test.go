@@ -11,6 +11,8 @@ import (
 
 // TestParts: the parts of a function that is too long to be read at once show every line that may
 // be at fault, each with the function's ends, and each fits into the context.
+//
+// Evidence: repair · Long functions are read in parts
 func TestParts(t *testing.T) {
 	lines := []string{"func long() {"}
 	for i := range 400 {

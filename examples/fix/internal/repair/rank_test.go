@@ -82,6 +82,7 @@ func profile(t *testing.T, dir, test string) repair.Profile {
 	return p
 }
 
+// Evidence: repair · Coverage and stacks rank the functions
 func TestRankByCoverage(t *testing.T) {
 	dir := writeTree(t, calc)
 	fns, err := repair.Functions("calc.go", []byte(calc["calc.go"]))
@@ -106,6 +107,7 @@ func TestRankByCoverage(t *testing.T) {
 	}
 }
 
+// Evidence: repair · Coverage and stacks rank the functions
 func TestRankByStack(t *testing.T) {
 	fns := []repair.Function{
 		{Name: "Outer", File: "a.go", Start: 1, End: 9, Text: strings.Repeat("\n", 8)},
@@ -195,6 +197,7 @@ func FuzzParseProfile(f *testing.F) {
 	})
 }
 
+// Evidence: repair · An edit is type-checked before its tests run
 func TestChecker(t *testing.T) {
 	files := map[string]string{}
 	for name, text := range calc {
@@ -281,6 +284,8 @@ func TestFilesOfOneName(t *testing.T) {
 
 // TestRankBehindAStack: a panic loses the coverage of its test. Functions that those on its stack
 // have called are still suspicious, and more so if no passing test runs them.
+//
+// Evidence: repair · Coverage and stacks rank the functions
 func TestRankBehindAStack(t *testing.T) {
 	fns := []repair.Function{
 		{Name: "Get", File: "a.go", Start: 1, End: 3, Text: "func Get(xs []int) int {\n\treturn xs[find(xs)+start(xs)]\n}"},

@@ -20,6 +20,8 @@ func tool(name, properties, required string) toolformat.Tool {
 // TestForcedTextIsSpelledAsLearnt walks the embedded model's training answers through the grammar
 // of its tools: each of their tokens is allowed, and text that the grammar forces is tokenized as
 // in training, so that the model never has to continue from a tokenization that it has not seen.
+//
+// Evidence: repair · The model reads the same text in training and in use
 func TestForcedTextIsSpelledAsLearnt(t *testing.T) {
 	tok, c := answers(t, []toolformat.Tool{
 		tool(repair.ToolRun, `{}`, `[]`),

@@ -52,6 +52,7 @@ func conversation(steps ...string) toolformat.Conversation {
 	return c
 }
 
+// Evidence: repair · The model reads the same text in training and in use
 func TestTemplateIsStatePrompt(t *testing.T) {
 	tm := newTemplate(t)
 	other := strings.Replace(function, "func 2", "func 1", 1)

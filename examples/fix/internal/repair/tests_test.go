@@ -36,6 +36,8 @@ func ExampleSelectTests() {
 
 // TestMarksOfTestsOneByOne: with separate coverage of the failing tests, lines that all of them run
 // are marked; if no line of a function is run by all, lines that any of them runs are marked.
+//
+// Evidence: repair · Coverage and stacks rank the functions
 func TestMarksOfTestsOneByOne(t *testing.T) {
 	f := repair.Function{Name: "F", File: "p/f.go", Start: 1, End: 6}
 	ran := func(lines ...int) repair.Profile {

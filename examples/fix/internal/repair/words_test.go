@@ -24,6 +24,8 @@ func wordsOf(t testing.TB, dir string, env ...string) (*repair.Checker, *repair.
 
 // TestMay: unknown names are rejected as soon as no known name has their beginning, and a
 // declaration of a name is not rejected.
+//
+// Evidence: repair · Names that do not exist are not tried
 func TestMay(t *testing.T) {
 	_, w := wordsOf(t, writeTree(t, calc), "GOWORK=off")
 	for _, tt := range []struct {
@@ -67,6 +69,8 @@ func TestMay(t *testing.T) {
 }
 
 // TestMayCode: nothing that compiles is rejected, nor any beginning of it.
+//
+// Evidence: repair · Names that do not exist are not tried
 func TestMayCode(t *testing.T) {
 	lines := 0
 	for _, dir := range []string{".", "../../../../agent", "../../../../router/moe", "../harness", "../train"} {
@@ -128,6 +132,8 @@ func TestEditedText(t *testing.T) {
 }
 
 // FuzzMay: any text that begins with a rejected text is rejected, which a search relies on.
+//
+// Evidence: repair · Names that do not exist are not tried
 func FuzzMay(f *testing.F) {
 	for _, s := range []string{"if x < m {", "a, b := f(), \"t\\\"x\"; c", "for i := range xs { fresh := 1 }", "case a: `r`", "x /* y */ z", "'", "func(a", "é:=1", "a:b", "a: =b"} {
 		f.Add(s)

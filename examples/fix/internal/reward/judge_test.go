@@ -51,6 +51,7 @@ func small(t *testing.T) (string, Judge) {
 	return dir, Judge{Config: verify.Config{Scratch: t.TempDir(), Exec: verify.Plain{Env: os.Environ()}}}
 }
 
+// Evidence: training · Answers are judged by the packages' own tests
 func TestPackage(t *testing.T) {
 	dir, judge := small(t)
 	sum := broken(t, dir, "Sum", "total += n", "total -= n")
@@ -102,6 +103,8 @@ func TestPackage(t *testing.T) {
 }
 
 // TestCompare: tests that an edit ends early, or makes skip, do not count as passed.
+//
+// Evidence: training · Answers are judged by the packages' own tests
 func TestCompare(t *testing.T) {
 	was := &verify.Outcome{Failed: []string{"TestA", "TestB"}}
 	for name, c := range map[string]struct {

@@ -63,6 +63,8 @@ func TestCheckpointHoldsEverything(t *testing.T) {
 
 // TestCheckpointSurvivesKills: if a process that saves repeatedly is killed at any moment, the file
 // under the checkpoint's name is complete each time.
+//
+// Evidence: training · Training resumes to the bit, also after a kill
 func TestCheckpointSurvivesKills(t *testing.T) {
 	if path := os.Getenv("TRAIN_TEST_SAVE"); path != "" {
 		tr := tinyTrainer(t)

@@ -69,6 +69,8 @@ func engineLoss(t *testing.T, f *gguf.File, s Sequence) (float64, [][]float32) {
 
 // TestEngineAgrees: the engine runs exactly the trained model: the exported model has the trainer's
 // loss and the reference's logits.
+//
+// Evidence: training · The engine computes the loss that the trainer computes
 func TestEngineAgrees(t *testing.T) {
 	dense := Draft(97)
 	dense.Context = 128

@@ -173,6 +173,7 @@ func TestOpenData(t *testing.T) {
 	}
 }
 
+// Evidence: training · Training lowers the loss and draws its curve
 func TestCurve(t *testing.T) {
 	points := []Point{
 		{Step: 1, Tokens: 1e6, Loss: 3, Accuracy: 0.1}, {Step: 2, Tokens: 2e6, Loss: math.NaN()},

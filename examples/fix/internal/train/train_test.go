@@ -48,6 +48,7 @@ func microPlan(dir string, tokens int64) Plan {
 	}
 }
 
+// Evidence: training · Training lowers the loss and draws its curve
 func TestLossFalls(t *testing.T) {
 	for name, rounded := range map[string]bool{"float32": false, "bfloat16": true} {
 		t.Run(name, func(t *testing.T) { testLossFalls(t, rounded) })
@@ -83,6 +84,8 @@ func testLossFalls(t *testing.T, rounded bool) {
 }
 
 // TestResumeIsExact: a run that was stopped and resumed equals, bit for bit, a run without a stop.
+//
+// Evidence: training · Training resumes to the bit, also after a kill
 func TestResumeIsExact(t *testing.T) {
 	whole, halves := microPlan(t.TempDir(), 40_000), microPlan(t.TempDir(), 40_000)
 	if _, err := Run(t.Context(), whole); err != nil {
@@ -199,6 +202,8 @@ func TestStepRefuses(t *testing.T) {
 
 // TestBFloat16Gradient: rounded operands must not change the direction of the gradient, except for
 // tokens between two experts.
+//
+// Evidence: training · Every gradient matches a second computation
 func TestBFloat16Gradient(t *testing.T) {
 	gradient := func(rounded bool) []float32 {
 		m := shaken(t, Shape{Vocab: 64, Dim: 96, Layers: 3, Heads: 3, KVHeads: 1, HeadDim: 32, Experts: 4, Active: 2, FF: 96, Context: 256}, 1)

@@ -31,6 +31,7 @@ func TestMapText(t *testing.T) {
 	}
 }
 
+// Evidence: training · Thousands of broken versions run in one test binary
 func TestMapProfile(t *testing.T) {
 	const in = `mode: set
 example.com/m/a.go:2.10,3.4 1 1

@@ -54,6 +54,7 @@ func change(t testing.TB, p *Package, function, old, text string) Variant {
 	return Variant{}
 }
 
+// Evidence: training · Thousands of broken versions run in one test binary
 func TestRun(t *testing.T) {
 	cfg, p := small(t)
 	cases := []struct {
@@ -159,6 +160,7 @@ func TestSameSeedSameSlips(t *testing.T) {
 	}
 }
 
+// Evidence: training · Thousands of broken versions run in one test binary
 func TestHarvest(t *testing.T) {
 	cfg, p := small(t)
 	tasks, yield, err := Harvest{PerFunction: 2, PerPackage: 12, Seed: 7}.Run(context.Background(), cfg, p.Dir)

@@ -45,6 +45,8 @@ func bestSingle(t *testing.T, tab *simulate.Table, o *options) simulate.Score {
 
 // TestCascadeOnTheDevelopmentTable: the cascade meets its targets on real outcomes, having learned
 // from tasks other than those it is measured on.
+//
+// Evidence: routers · A cascade escalates in the best order
 func TestCascadeOnTheDevelopmentTable(t *testing.T) {
 	tier.Normal(t)
 	path := devdata.Path(t, "router-dev/swebench-verified-django.jsonl")

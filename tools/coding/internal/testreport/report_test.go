@@ -36,6 +36,8 @@ func testParserOf(name string) (testParser, string) {
 
 // TestRecordedRuns parses the output of real runners (testdata/testrun) and compares the text for
 // the model.
+//
+// Evidence: coding · Test runs give structured results
 func TestRecordedRuns(t *testing.T) {
 	exit := map[string]int{"go-nomatch.json": 0, "cargo-nomatch.txt": 0, "pytest-nomatch.txt": 5, "pytest-nofile.txt": 4, "cargo-broken.txt": 101}
 	files, err := filepath.Glob("testdata/testrun/*.[jt][sx]*")
