@@ -36,7 +36,7 @@ func (r *run) begin(input []Part) error {
 	s := r.session
 	s.mu.Lock()
 	l := loader{s: s}
-	err := l.mend(&Recovery{})
+	err := l.repair(&Recovery{})
 	parts := input
 	if s.note != "" && err == nil {
 		parts = append([]Part{Text{Text: s.note}}, input...)

@@ -56,7 +56,8 @@ func openCopy(t *testing.T, path string) (*agent.Session, opened) {
 }
 
 // TestSessionsOfReleases checks that the session files which each release wrote still open, mean
-// what they meant, and can be gone on with. The files are never changed: a new release adds its own.
+// what they meant, and can be gone on with. The files are never changed: a new release adds its
+// own.
 func TestSessionsOfReleases(t *testing.T) {
 	if *writeSessions != "" {
 		writeReleaseSessions(t, filepath.Join("testdata", "sessions", *writeSessions))

@@ -181,5 +181,5 @@ func openSession(f *os.File, opts SessionOptions) (*Session, *Recovery, error) {
 		return nil, nil, err
 	}
 	s.log = &fileLog{f: f, noSync: opts.NoSync, size: size}
-	return s, rec, l.mend(rec)
+	return s, rec, l.repair(rec)
 }

@@ -97,7 +97,7 @@ func (s *Session) copyFrom(parent *Session, live []Message) error {
 		}
 	}
 	l := loader{s: s, forked: true}
-	if err := l.mend(&Recovery{}); err != nil {
+	if err := l.repair(&Recovery{}); err != nil {
 		return err
 	}
 	if parent.plan != "" {

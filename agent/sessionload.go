@@ -109,8 +109,8 @@ func (l *loader) addResults(ids []string) error {
 	return nil
 }
 
-// mend adds a result to every call of an unfinished turn, and logs the results that it adds.
-func (l *loader) mend(rec *Recovery) error {
+// repair adds a result to every call of an unfinished turn, and logs the results that it adds.
+func (l *loader) repair(rec *Recovery) error {
 	s := l.s
 	open := openCalls(s.live)
 	if open == nil && len(l.started) > 0 {

@@ -163,7 +163,7 @@ func buildChunks(ctx context.Context, docs []codestore.Doc, read func(int) ([]by
 func (m *embedding) chunks(ctx context.Context) (*chunkSet, error) {
 	c := &chunkSet{}
 	var keys []vectors.Key
-	err := m.x.mended(ctx, func() error {
+	err := m.x.rebuilding(ctx, func() error {
 		c.places, keys = nil, nil
 		view, err := m.layer.store.View()
 		if err != nil {

@@ -94,7 +94,7 @@ func (x *Index) mayMatch(ctx context.Context, q *trigram.Query) ([]string, error
 		return paths, nil
 	}
 	var paths []string
-	err := x.mended(ctx, func() error {
+	err := x.rebuilding(ctx, func() error {
 		paths = nil
 		view, err := x.trigrams.store.View()
 		if err != nil {

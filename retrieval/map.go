@@ -79,7 +79,7 @@ func (x *Index) startOf(ctx context.Context, g *graph, q *MapQuery) ([]float64, 
 	if err := x.words.wait(ctx); err != nil {
 		return nil, err
 	}
-	return start, x.mended(ctx, func() error {
+	return start, x.rebuilding(ctx, func() error {
 		s, err := x.snapshot()
 		if err != nil {
 			return err

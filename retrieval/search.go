@@ -76,7 +76,7 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 
 // searchOnce searches one state of the index, and returns the files that changed since it was made.
 func (x *Index) searchOnce(ctx context.Context, q Query) (hits []Hit, stale []string, err error) {
-	err = x.mended(ctx, func() error {
+	err = x.rebuilding(ctx, func() error {
 		s, err := x.snapshot()
 		if err != nil {
 			return err

@@ -89,7 +89,7 @@ func (x *Index) eachSymbols(ctx context.Context, fn func(*codestore.Segment, *sy
 		return fmt.Errorf("retrieval: symbols: %w", err)
 	}
 	// All of them are opened first, because fn must not be called twice for a segment.
-	if err := x.mended(ctx, func() error {
+	if err := x.rebuilding(ctx, func() error {
 		return x.segmentsOfSymbols(func(*codestore.Segment, *symbols.Index) error { return nil })
 	}); err != nil {
 		return err

@@ -80,9 +80,9 @@ func (a *Auto) close(e *episode, good float64) {
 	*e = episode{purpose: e.purpose}
 }
 
-// Learnt returns what the router has learned about its members in a case, for people to read: the
+// Learned returns what the router has learned about its members in a case, for people to read: the
 // estimate of each member by name.
-func (a *Auto) Learnt(c Case) map[string]Estimate {
+func (a *Auto) Learned(c Case) map[string]Estimate {
 	out := make(map[string]Estimate, len(a.members))
 	for i, m := range a.members {
 		out[m.Name] = a.bandit.Estimate(c, Offer{Arm: i, Dollars: labourOf(agent.Purpose(c.Purpose)).expect(m.Price, 0)})

@@ -194,7 +194,7 @@ func TestAutoLearnsFromOutcomes(t *testing.T) {
 	if last["middle"] < 150 {
 		t.Errorf("of the last 200 conversations %v; the middle one is as good as the large one for a fifth", last)
 	}
-	learnt := a.Learnt(Case{Purpose: "act"})
+	learnt := a.Learned(Case{Purpose: "act"})
 	if e := learnt["small"]; e.Good > 0.4 || e.Seen < 3 {
 		t.Errorf("of the small one it has learnt %+v", e)
 	}
@@ -263,7 +263,7 @@ func TestAutoSeesTrouble(t *testing.T) {
 	if want := int64(5*1000 + 10_000); res.MicroDollars != want {
 		t.Errorf("the run cost %d, want %d", res.MicroDollars, want)
 	}
-	if e := a.Learnt(Case{Purpose: "act"})["stuck"]; e.Seen != 1 || e.Good > 0.9 {
+	if e := a.Learned(Case{Purpose: "act"})["stuck"]; e.Seen != 1 || e.Good > 0.9 {
 		t.Errorf("it has learnt %+v", e)
 	}
 }
@@ -311,7 +311,7 @@ func TestAutoStateLasts(t *testing.T) {
 		}
 	}
 	b := newTestAuto(t, AutoConfig{Members: trio(), State: path})
-	if diff := cmp.Diff(a.Learnt(Case{Purpose: "act"}), b.Learnt(Case{Purpose: "act"}), near); diff != "" {
+	if diff := cmp.Diff(a.Learned(Case{Purpose: "act"}), b.Learned(Case{Purpose: "act"}), near); diff != "" {
 		t.Errorf("after a restart:\n%s", diff)
 	}
 	if _, err := NewAuto(AutoConfig{Members: trio(), State: filepath.Join(path, "no", "dir")}); err == nil {
@@ -394,7 +394,7 @@ func TestAutoTitlesAreTasks(t *testing.T) {
 		who(t, a, inSession(fmt.Sprint(i), agent.PurposeTitle))
 	}
 	seen := 0.0
-	for _, e := range a.Learnt(Case{Purpose: "title"}) {
+	for _, e := range a.Learned(Case{Purpose: "title"}) {
 		seen += e.Seen
 	}
 	if seen != 30 {

@@ -59,7 +59,7 @@ func TestRegistryInAnAgent(t *testing.T) {
 	if len(ran) != 1 || ran[0] != "a" {
 		t.Errorf("ran on %q", ran)
 	}
-	if len(results) != 4 || !strings.HasPrefix(results[0], "noted\n[Your arguments were mended") || results[2] != "grown" || results[3] != "late:x" {
+	if len(results) != 4 || !strings.HasPrefix(results[0], "noted\n[Your arguments were repaired") || results[2] != "grown" || results[3] != "late:x" {
 		t.Errorf("%q", results)
 	}
 	t.Log(results[1])

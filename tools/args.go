@@ -29,7 +29,7 @@ func RepairArgs(schema, args json.RawMessage) (json.RawMessage, []string, error)
 	if err != nil {
 		return nil, nil, fmt.Errorf("tools: repair arguments: %w", err)
 	}
-	out, notes, err := c.Mend(args)
+	out, notes, err := c.Repair(args)
 	if err != nil {
 		return nil, nil, fmt.Errorf("tools: repair arguments: %w", argsError("", err))
 	}
@@ -68,7 +68,7 @@ func argsError(tool string, err error) error {
 
 // noteLine returns the line that informs the model of repairs to its arguments.
 func noteLine(notes []string) string {
-	return "[Your arguments were mended: " + strings.Join(notes, "; ") + ". Write them in that form next time.]"
+	return "[Your arguments were repaired: " + strings.Join(notes, "; ") + ". Write them in that form next time.]"
 }
 
 // noteResult adds a line about repairs to a copy of the tool's result.

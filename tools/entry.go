@@ -9,10 +9,10 @@ import (
 	"github.com/luthier-dev/luthier/tools/internal/argcheck"
 )
 
-// mended is a tool of this package: it can repair its arguments separately, and run on repaired
+// repairing is a tool of this package: it can repair its arguments separately, and run on repaired
 // arguments without repairing them again.
-type mended interface {
-	mend(call agent.ToolCall) (agent.ToolCall, []string, error)
+type repairing interface {
+	repair(call agent.ToolCall) (agent.ToolCall, []string, error)
 	callMended(ctx context.Context, call agent.ToolCall) (*agent.ToolResult, error)
 	outputLimit() int
 }
@@ -21,8 +21,8 @@ type mended interface {
 type entry struct {
 	r     *Registry
 	inner agent.Tool
-	own   mended // inner, if it is a tool of this package
-	base  base   // for a tool of another package
+	own   repairing // inner, if it is a tool of this package
+	base  base      // for a tool of another package
 	spec  agent.ToolSpec
 }
 
@@ -50,7 +50,7 @@ func (r *Registry) entry(t agent.Tool) (*entry, error) {
 	if !nameShape.MatchString(e.spec.Name) {
 		return e, errName
 	}
-	if own, ok := t.(mended); ok {
+	if own, ok := t.(repairing); ok {
 		e.own = own
 		return e, nil
 	}
@@ -99,13 +99,13 @@ func (e *entry) peek(call agent.ToolCall) (agent.ToolCall, bool) {
 	if e.own != nil {
 		return call, true
 	}
-	call, _, err := e.base.mend(call)
+	call, _, err := e.base.repair(call)
 	return call, err == nil
 }
 
 // call runs one call.
 func (e *entry) call(ctx context.Context, call agent.ToolCall) *agent.ToolResult {
-	fixed, notes, err := e.mend(call)
+	fixed, notes, err := e.repair(call)
 	if err != nil {
 		res := agent.ErrorResult("%s", safeText(err.Error()))
 		res.CallID = call.ID
@@ -118,11 +118,11 @@ func (e *entry) call(ctx context.Context, call agent.ToolCall) *agent.ToolResult
 	return e.finish(ctx, call, res, notes)
 }
 
-func (e *entry) mend(call agent.ToolCall) (agent.ToolCall, []string, error) {
+func (e *entry) repair(call agent.ToolCall) (agent.ToolCall, []string, error) {
 	if e.own != nil {
-		return e.own.mend(call)
+		return e.own.repair(call)
 	}
-	return e.base.mend(call)
+	return e.base.repair(call)
 }
 
 func (e *entry) run(ctx context.Context, call agent.ToolCall) (*agent.ToolResult, error) {

@@ -54,7 +54,7 @@ func ExampleRegistry_Call() {
 	fmt.Println(reg.Call(ctx, agent.ToolCall{Name: "Search"}).Text())
 	// Output:
 	// "tea" in [drinks], at most 3
-	// [Your arguments were mended: wrote strings in double quotes; in: put the single value into a list; limit: read the text as a number. Write them in that form next time.]
+	// [Your arguments were repaired: wrote strings in double quotes; in: put the single value into a list; limit: read the text as a number. Write them in that form next time.]
 	// search was not run: limit: want at most 50, got the number 500. Arguments: {query: string, in?: string[]|null, limit?: integer}. Example: {"query":"…"}
 	// There is no tool "Search". Did you mean search?
 }

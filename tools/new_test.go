@@ -46,7 +46,7 @@ func TestCall(t *testing.T) {
 		{"strict mode's nulls", `{"path":"a","limit":null,"timeout":null,"tags":null,"mode":null}`, `{"path":"a","limit":10}`, ""},
 		{"duration", `{"path":"a","timeout":"1m30s"}`, `{"path":"a","limit":10,"timeout":90000000000}`, ""},
 		{"whole number", `{"path":"a","limit":5.0}`, `{"path":"a","limit":5}`, ""},
-		{"mended", `{'Path': 'a', 'limit': '4', 'tags': 'x',}`, `{"path":"a","limit":4,"tags":["x"]}` + "\n[Your arguments were mended: removed a comma after the last element; wrote strings in double quotes; path: was named \"Path\"; limit: read the text as a number; tags: put the single value into a list. Write them in that form next time.]", ""},
+		{"mended", `{'Path': 'a', 'limit': '4', 'tags': 'x',}`, `{"path":"a","limit":4,"tags":["x"]}` + "\n[Your arguments were repaired: removed a comma after the last element; wrote strings in double quotes; path: was named \"Path\"; limit: read the text as a number; tags: put the single value into a list. Write them in that form next time.]", ""},
 		{"cut off", `{"path":"a","tags":["x`, "", "edit was not run: the arguments are not valid JSON: at byte 22: the text ends inside a string"},
 		{"missing", `{}`, "", "edit was not run: path: missing (string). Arguments: {path: string, limit?: integer"},
 		{"nothing", ``, "", "path: missing"},

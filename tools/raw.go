@@ -48,7 +48,7 @@ type rawTool struct {
 
 // Call repairs and checks the arguments and runs the handler.
 func (t *rawTool) Call(ctx context.Context, call agent.ToolCall) (*agent.ToolResult, error) {
-	call, notes, err := t.mend(call)
+	call, notes, err := t.repair(call)
 	if err != nil {
 		return nil, err
 	}

@@ -31,18 +31,18 @@ func noLeak(t *testing.T) {
 	})
 }
 
-// foreign is a tool from outside this package that implements only what the contract requires.
-type foreign struct {
+// bare is a tool from outside this package that implements only what the contract requires.
+type bare struct {
 	name   string
 	schema string
 	call   func(ctx context.Context, call agent.ToolCall) (*agent.ToolResult, error)
 }
 
-func (f foreign) Spec() agent.ToolSpec {
+func (f bare) Spec() agent.ToolSpec {
 	return agent.ToolSpec{Name: f.name, Schema: json.RawMessage(f.schema), Effects: agent.ReadOnly("x")}
 }
 
-func (f foreign) Call(ctx context.Context, call agent.ToolCall) (*agent.ToolResult, error) {
+func (f bare) Call(ctx context.Context, call agent.ToolCall) (*agent.ToolResult, error) {
 	return f.call(ctx, call)
 }
 
@@ -72,10 +72,10 @@ func TestRegistryChanges(t *testing.T) {
 	for want, err := range map[string]error{
 		`tools: add "b": the name is taken`:    r.Add(named(t, "c"), named(t, "b")),
 		"tools: add tool 1: it is nil":         r.Add(nil),
-		`tools: add "x y": a name is`:          r.Add(foreign{name: "x y"}),
-		`tools: add "x": parse schema`:         r.Add(foreign{name: "x", schema: "{"}),
+		`tools: add "x y": a name is`:          r.Add(bare{name: "x y"}),
+		`tools: add "x": parse schema`:         r.Add(bare{name: "x", schema: "{"}),
 		`tools: replace "z": there is no such`: r.Replace(named(t, "z")),
-		`tools: replace "x": compile schema`:   r.Replace(foreign{name: "x", schema: `{"type":1}`}),
+		`tools: replace "x": compile schema`:   r.Replace(bare{name: "x", schema: `{"type":1}`}),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -84,7 +84,7 @@ func TestRegistryChanges(t *testing.T) {
 	if got := names(r); got != "a b" {
 		t.Errorf("after errors: %s", got)
 	}
-	if err := errors.Join(r.Add(named(t, "c")), r.Replace(foreign{name: "a", call: func(context.Context, agent.ToolCall) (*agent.ToolResult, error) {
+	if err := errors.Join(r.Add(named(t, "c")), r.Replace(bare{name: "a", call: func(context.Context, agent.ToolCall) (*agent.ToolResult, error) {
 		return agent.TextResult("new"), nil
 	}})); err != nil {
 		t.Fatal(err)
@@ -163,7 +163,7 @@ func TestMisbehaviour(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			r, err := NewRegistry(foreign{name: "x", call: tt.call})
+			r, err := NewRegistry(bare{name: "x", call: tt.call})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -180,7 +180,7 @@ func TestMisbehaviour(t *testing.T) {
 
 func TestForeignArgumentsAreMended(t *testing.T) {
 	var got string
-	f := foreign{name: "x", schema: `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`,
+	f := bare{name: "x", schema: `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`,
 		call: func(_ context.Context, call agent.ToolCall) (*agent.ToolResult, error) {
 			got = string(call.Args)
 			return agent.TextResult("ok"), nil
@@ -190,7 +190,7 @@ func TestForeignArgumentsAreMended(t *testing.T) {
 		t.Fatal(err)
 	}
 	res := r.Call(t.Context(), agent.ToolCall{Name: "x", Args: json.RawMessage(`{'n':'5'}`)})
-	if got != `{"n":5}` || !strings.HasPrefix(res.Text(), "ok\n[Your arguments were mended: ") {
+	if got != `{"n":5}` || !strings.HasPrefix(res.Text(), "ok\n[Your arguments were repaired: ") {
 		t.Errorf("%s: %s", got, res.Text())
 	}
 	got = ""
@@ -201,7 +201,7 @@ func TestForeignArgumentsAreMended(t *testing.T) {
 
 func TestResultIsNotWrittenTo(t *testing.T) {
 	shared := agent.TextResult("a\x00")
-	r, err := NewRegistry(foreign{name: "x", call: func(context.Context, agent.ToolCall) (*agent.ToolResult, error) { return shared, nil }})
+	r, err := NewRegistry(bare{name: "x", call: func(context.Context, agent.ToolCall) (*agent.ToolResult, error) { return shared, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

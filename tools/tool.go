@@ -128,9 +128,9 @@ func (b *base) Spec() agent.ToolSpec { return b.spec }
 // outputLimit returns the limit of [WithMaxOutput].
 func (b *base) outputLimit() int { return b.maxOutput }
 
-// mend returns call with arguments that the schema accepts, and notes on the changes.
-func (b *base) mend(call agent.ToolCall) (agent.ToolCall, []string, error) {
-	args, notes, err := b.checker.Mend(call.Args)
+// repair returns call with arguments that the schema accepts, and notes on the changes.
+func (b *base) repair(call agent.ToolCall) (agent.ToolCall, []string, error) {
+	args, notes, err := b.checker.Repair(call.Args)
 	if err != nil {
 		return call, nil, argsError(b.spec.Name, err)
 	}
@@ -149,7 +149,7 @@ type typedTool[In, Out any] struct {
 
 // Call repairs and checks the arguments, decodes them and runs the function.
 func (t *typedTool[In, Out]) Call(ctx context.Context, call agent.ToolCall) (*agent.ToolResult, error) {
-	call, notes, err := t.mend(call)
+	call, notes, err := t.repair(call)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func (t *typedTool[In, Out]) DescribeCall(call agent.ToolCall) agent.CallDescrip
 
 // peek decodes the arguments of a call that has not run yet.
 func (t *typedTool[In, Out]) peek(call agent.ToolCall) (in In, ok bool) {
-	call, _, err := t.mend(call)
+	call, _, err := t.repair(call)
 	if err != nil {
 		return in, false
 	}

@@ -157,8 +157,8 @@ func (d *display) learning(done float64) {
 	}
 }
 
-// learnt shows what was learned.
-func (d *display) learnt(l *adapt.Learnt) {
+// learned shows what was learned.
+func (d *display) learned(l *adapt.Learned) {
 	if d.color {
 		d.printf("\r\x1b[K")
 	}

@@ -44,7 +44,7 @@ func (p *pupil) adapt(ctx context.Context, f *harness.Finding) agent.Model {
 		p.show.problem(err)
 		return nil
 	}
-	m, learnt, err := p.module.Learn(ctx, l, f, p.show.learning)
+	m, learned, err := p.module.Learn(ctx, l, f, p.show.learning)
 	if err != nil {
 		if !errors.Is(err, adapt.ErrTooLittle) && ctx.Err() == nil {
 			p.show.problem(err)
@@ -52,7 +52,7 @@ func (p *pupil) adapt(ctx context.Context, f *harness.Finding) agent.Model {
 		return nil
 	}
 	p.model = m
-	p.show.learnt(learnt)
+	p.show.learned(learned)
 	return m
 }
 

@@ -29,10 +29,10 @@ func Pick[T any](short, normal, long T) T {
 	return normal
 }
 
-// Beside lets n parallel tests run at once unless the command line sets a number (-parallel). The
+// AtOnce lets n parallel tests run at once unless the command line sets a number (-parallel). The
 // default is the number of processors, which is too few for tests that wait for processes and
 // timers. Call it in TestMain, before m.Run.
-func Beside(n int) {
+func AtOnce(n int) {
 	if !flag.Parsed() {
 		flag.Parse()
 	}

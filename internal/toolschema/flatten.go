@@ -60,15 +60,15 @@ func (f *flat) distribute() {
 	if forms == nil || forms.Kind != jsontree.Array {
 		return
 	}
-	beside := jsontree.NewObject()
+	merged := jsontree.NewObject()
 	for _, m := range f.Members {
 		switch m.Key {
 		case "anyOf", "description", "title", "default", "examples", "$schema", "$id", "$defs", "definitions", "$comment":
 		default:
-			beside.Set(m.Key, m.Value)
+			merged.Set(m.Key, m.Value)
 		}
 	}
-	if len(beside.Members) == 0 {
+	if len(merged.Members) == 0 {
 		return
 	}
 	shaped := false
@@ -85,10 +85,10 @@ func (f *flat) distribute() {
 	out := jsontree.NewArray()
 	for _, form := range forms.Items {
 		both := jsontree.NewObject()
-		both.Set("allOf", jsontree.NewArray(form, beside))
+		both.Set("allOf", jsontree.NewArray(form, merged))
 		out.Items = append(out.Items, both)
 	}
-	for _, m := range beside.Members {
+	for _, m := range merged.Members {
 		f.Delete(m.Key)
 	}
 	f.Set("anyOf", out)

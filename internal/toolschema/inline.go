@@ -96,7 +96,7 @@ func (in *inliner) object(v *jsontree.Value, above []string) *jsontree.Value {
 			return v
 		}
 		inner := in.value(target, append(above[:len(above):len(above)], ref.Text()))
-		return in.beside(v, inner, above)
+		return in.merged(v, inner, above)
 	}
 	out := jsontree.NewObject()
 	for _, m := range v.Members {
@@ -116,9 +116,9 @@ func (in *inliner) object(v *jsontree.Value, above []string) *jsontree.Value {
 	return out
 }
 
-// beside combines a reference's target with the keywords next to the reference: descriptions
+// merged combines a reference's target with the keywords next to the reference: descriptions
 // replace the target's; all others apply in addition.
-func (in *inliner) beside(v, target *jsontree.Value, above []string) *jsontree.Value {
+func (in *inliner) merged(v, target *jsontree.Value, above []string) *jsontree.Value {
 	rest := jsontree.NewObject()
 	for _, m := range v.Members {
 		if m.Key != "$ref" && m.Key != "$defs" && m.Key != "definitions" {

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 		child(dir, os.Getenv(stepEnv))
 		os.Exit(0)
 	}
-	tier.Beside(8)
+	tier.AtOnce(8)
 	code := m.Run()
 	// Tests that run in parallel cannot count goroutines themselves.
 	if err := goleak.Find(); err != nil && code == 0 {

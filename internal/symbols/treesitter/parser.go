@@ -134,7 +134,7 @@ func (p *Parser) Of(path string, src []byte) (symbols.Result, error) {
 		if err != nil {
 			return r, nil
 		}
-		f.mend(&r, plain)
+		f.repair(&r, plain)
 	}
 	return r, nil
 }

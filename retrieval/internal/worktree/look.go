@@ -125,5 +125,5 @@ func (l *looker) marked(dir string) bool {
 			marks = append(marks, fs.FileInfoToDirEntry(fi))
 		}
 	}
-	return l.foreign(&node{path: dir}, f, marks) != NotSkipped
+	return l.outside(&node{path: dir}, f, marks) != NotSkipped
 }

@@ -146,7 +146,7 @@ func (w *worker) read(n *node) error {
 		refuse(SkipUnreadable)
 		return err
 	}
-	if why := w.foreign(n, dir, entries); why != NotSkipped {
+	if why := w.outside(n, dir, entries); why != NotSkipped {
 		refuse(why)
 		return nil
 	}
@@ -247,8 +247,8 @@ func (c Class) skip() Skip {
 var toolDirs = set(`node_modules bower_components jspm_packages __pycache__ .hg .svn .jj .bzr .tox .nox .mypy_cache .pytest_cache
 	.ruff_cache .hypothesis .gradle .terraform .next .nuxt .svelte-kit .parcel-cache .turbo .venv .direnv .eggs .ipynb_checkpoints`)
 
-// foreign reports, judged by its entries, why a directory does not belong to the project.
-func (w *worker) foreign(n *node, dir *os.File, entries []fs.DirEntry) Skip {
+// outside reports, judged by its entries, why a directory does not belong to the project.
+func (w *worker) outside(n *node, dir *os.File, entries []fs.DirEntry) Skip {
 	if n.path == "" {
 		return NotSkipped
 	}

@@ -277,7 +277,7 @@ func (l *watchLoop) watchBelow(dir string) {
 		if err != nil {
 			continue // gone again, or unreadable and so not indexed either
 		}
-		if l.foreign(at, entries) {
+		if l.outside(at, entries) {
 			l.unwatch(at)
 			continue
 		}
@@ -350,8 +350,8 @@ func (l *watchLoop) limited(why string) {
 	}
 }
 
-// foreign reports whether a scan does not enter a directory.
-func (l *watchLoop) foreign(dir string, entries []fs.DirEntry) bool {
+// outside reports whether a scan does not enter a directory.
+func (l *watchLoop) outside(dir string, entries []fs.DirEntry) bool {
 	if dir == "." {
 		return false
 	}

@@ -36,7 +36,7 @@ func Main(m *testing.M, programs map[string]func(args []string) error, hosts ...
 
 // WaitTogether lets more tests run at once than there are processors: they mostly wait for
 // programs.
-func WaitTogether() { tier.Beside(4 * runtime.GOMAXPROCS(0)) }
+func WaitTogether() { tier.AtOnce(4 * runtime.GOMAXPROCS(0)) }
 
 func run(program func([]string) error, name string) int {
 	if program == nil {

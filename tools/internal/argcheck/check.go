@@ -13,10 +13,10 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// Mend returns args in a form that the schema accepts, with a note in words for each change. Valid
-// arguments are returned unchanged, as the same slice. If a fault cannot be repaired, the error is
-// an *[Error].
-func (c *Checker) Mend(args json.RawMessage) (json.RawMessage, []string, error) {
+// Repair returns args in a form that the schema accepts, with a note in words for each change.
+// Valid arguments are returned unchanged, as the same slice. If a fault cannot be repaired, the
+// error is an *[Error].
+func (c *Checker) Repair(args json.RawMessage) (json.RawMessage, []string, error) {
 	if len(args) > c.cfg.MaxBytes {
 		return nil, nil, &Error{Faults: []string{fmt.Sprintf("the arguments are %d bytes long, and at most %d are taken; send less at a time", len(args), c.cfg.MaxBytes)}}
 	}
@@ -36,7 +36,7 @@ func (c *Checker) Mend(args json.RawMessage) (json.RawMessage, []string, error) 
 		if f := hugeNumber(text); f != "" {
 			return nil, nil, c.fault(nil, nil, f)
 		}
-		if err := m.mend(c.schema, root); err != nil {
+		if err := m.repair(c.schema, root); err != nil {
 			return nil, nil, c.fault(root, err, "")
 		}
 		if c.cfg.FillDefaults && c.defaults && c.fill(c.schema, root, 0) {

@@ -49,7 +49,7 @@ func TestMend(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			out, notes, err := c.Mend(json.RawMessage(tt.in))
+			out, notes, err := c.Repair(json.RawMessage(tt.in))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,7 +82,7 @@ func TestFaults(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			out, _, err := c.Mend(json.RawMessage(tt.in))
+			out, _, err := c.Repair(json.RawMessage(tt.in))
 			e, ok := errors.AsType[*Error](err)
 			if !ok {
 				t.Fatalf("mended to %s", out)
@@ -116,12 +116,12 @@ func TestLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = c.Mend(json.RawMessage(`{"path":"` + strings.Repeat("x", 50<<20) + `"}`))
+	_, _, err = c.Repair(json.RawMessage(`{"path":"` + strings.Repeat("x", 50<<20) + `"}`))
 	if err == nil || !strings.Contains(err.Error(), "52428811 bytes long, and at most 1048576") || len(err.Error()) > 500 {
 		t.Errorf("50 MB: %.300v", err)
 	}
 	wrong := `{"path":"a","tags":[` + strings.Repeat("1,", 20000) + `1]}`
-	if _, _, err := c.Mend(json.RawMessage(wrong)); err == nil || len(err.Error()) > 2000 {
+	if _, _, err := c.Repair(json.RawMessage(wrong)); err == nil || len(err.Error()) > 2000 {
 		t.Errorf("20,000 faults: %.300v", err)
 	}
 	if _, err := Compile(json.RawMessage(`{"$ref":"file:///etc/passwd"}`), Config{}); err == nil {
@@ -142,11 +142,11 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, notes, err := plain.Mend(json.RawMessage(`{"o":{}}`))
+	out, notes, err := plain.Repair(json.RawMessage(`{"o":{}}`))
 	if err != nil || string(out) != `{"o":{},"a":"x"}` || len(notes) != 1 {
 		t.Errorf("only what is required: %s %v %v", out, notes, err)
 	}
-	out, notes, err = filled.Mend(json.RawMessage(`{"a":"y","o":{}}`))
+	out, notes, err = filled.Repair(json.RawMessage(`{"a":"y","o":{}}`))
 	if err != nil || string(out) != `{"a":"y","o":{"c":true},"b":2}` || len(notes) != 0 {
 		t.Errorf("all: %s %v %v", out, notes, err)
 	}
@@ -193,7 +193,7 @@ func FuzzMend(f *testing.F) {
 		if c.quick.accepts(args) && c.Validate(args) != nil {
 			t.Fatalf("the fast path accepts %s", s)
 		}
-		out, notes, err := c.Mend(args)
+		out, notes, err := c.Repair(args)
 		if err != nil {
 			return
 		}
@@ -203,7 +203,7 @@ func FuzzMend(f *testing.F) {
 		if json.Valid(args) && c.Validate(args) == nil && (string(out) != s || len(notes) > 0) {
 			t.Fatalf("right arguments were changed: %q to %s", s, out)
 		}
-		if again, notes, err := c.Mend(out); err != nil || string(again) != string(out) || len(notes) > 0 {
+		if again, notes, err := c.Repair(out); err != nil || string(again) != string(out) || len(notes) > 0 {
 			t.Fatalf("not idempotent: %s, %v, %v", again, notes, err)
 		}
 	})
@@ -224,7 +224,7 @@ func BenchmarkMend(b *testing.B) {
 		b.Run(bb.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for range b.N {
-				if _, _, err := c.Mend(json.RawMessage(bb.args)); err != nil {
+				if _, _, err := c.Repair(json.RawMessage(bb.args)); err != nil {
 					b.Fatal(err)
 				}
 			}

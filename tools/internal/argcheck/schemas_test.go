@@ -56,7 +56,7 @@ func TestSchemaCorpus(t *testing.T) {
 			if (err == nil) != x.Valid {
 				t.Errorf("%s test %d (%s): valid = %v, want %v: %v", f.name, i, x.Description, err == nil, x.Valid, err)
 			}
-			out, notes, err := c.Mend(x.Data)
+			out, notes, err := c.Repair(x.Data)
 			switch {
 			case x.Valid:
 				valid++

@@ -35,8 +35,8 @@ type Config struct {
 	Progress func(done float64)
 }
 
-// Learnt is the result of Learn: a model adapted to a module.
-type Learnt struct {
+// Learned is the result of Learn: a model adapted to a module.
+type Learned struct {
 	Model     []byte // GGUF file, in the format of Config.Model
 	Functions int    // functions of the module that were broken for examples
 	Examples  int    // examples made from them
@@ -60,7 +60,7 @@ const (
 
 // Learn trains a model on a module. It returns ErrTooLittle if the module is too small, and the
 // error of ctx if that ends. In either case the original model can still be used.
-func Learn(ctx context.Context, cfg Config) (*Learnt, error) {
+func Learn(ctx context.Context, cfg Config) (*Learned, error) {
 	begin := time.Now()
 	if cfg.Tokens == 0 {
 		cfg.Tokens = 250_000
@@ -73,7 +73,7 @@ func Learn(ctx context.Context, cfg Config) (*Learnt, error) {
 	return l, nil
 }
 
-func (cfg *Config) learn(ctx context.Context, begin time.Time) (*Learnt, error) {
+func (cfg *Config) learn(ctx context.Context, begin time.Time) (*Learned, error) {
 	f, err := gguf.Parse(cfg.Model)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (cfg *Config) learn(ctx context.Context, begin time.Time) (*Learnt, error) 
 	if err != nil {
 		return nil, err
 	}
-	l := &Learnt{}
+	l := &Learned{}
 	examples, err := cfg.examples(ctx, tok, begin, l)
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (cfg *Config) learn(ctx context.Context, begin time.Time) (*Learnt, error) 
 }
 
 // train goes through the examples until the wanted number of tokens is learned, or the time is up.
-func (cfg *Config) train(ctx context.Context, m *train.Model, examples []dataset.Example, begin time.Time, l *Learnt) error {
+func (cfg *Config) train(ctx context.Context, m *train.Model, examples []dataset.Example, begin time.Time, l *Learned) error {
 	t, err := train.NewTrainer(m, train.Config{Workers: cfg.Workers, BFloat16: true, Rate: rate, AdamRate: adamRate})
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ const (
 )
 
 // examples makes as many examples as the token count asks for, or as many as the functions allow.
-func (cfg *Config) examples(ctx context.Context, tok *tokenizer.Tokenizer, begin time.Time, l *Learnt) ([]dataset.Example, error) {
+func (cfg *Config) examples(ctx context.Context, tok *tokenizer.Tokenizer, begin time.Time, l *Learned) ([]dataset.Example, error) {
 	sources := []corpus.Source{{Module: corpus.Module{Path: cfg.Module}, Dir: cfg.Root}}
 	functions, err := cfg.functions(ctx, sources[0], begin)
 	if err != nil {

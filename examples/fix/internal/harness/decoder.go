@@ -97,11 +97,11 @@ func (d *decoder) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agen
 	case repair.ToolEdit:
 		other = repair.ToolRead
 	}
-	return orElse(orElse(d.named(ctx, &r, first, at), d.named(ctx, &r, other, at)), d.anew(ctx, req))
+	return orElse(orElse(d.named(ctx, &r, first, at), d.named(ctx, &r, other, at)), d.another(ctx, req))
 }
 
-// anew switches to another model if this one has no further idea.
-func (d *decoder) anew(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
+// another switches to another model if this one has no further idea.
+func (d *decoder) another(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
 	return func(yield func(agent.Chunk, error) bool) {
 		if !d.change(ctx) {
 			yield(nil, &agent.ModelError{Kind: agent.ErrInvalid, Err: moe.ErrAvoided})

@@ -28,7 +28,7 @@ type Learner struct {
 // left out: without reports this for each, by file relative to the root and name. progress, if not
 // nil, is called with the share that is done. An error that wraps [adapt.ErrTooLittle] means that
 // there is not enough code.
-func (l *Learner) Learn(ctx context.Context, module, root, dir string, without func(file, name string) bool, progress func(done float64)) (*moe.Model, *adapt.Learnt, error) {
+func (l *Learner) Learn(ctx context.Context, module, root, dir string, without func(file, name string) bool, progress func(done float64)) (*moe.Model, *adapt.Learned, error) {
 	learnt, err := adapt.Learn(ctx, adapt.Config{
 		Model: l.Weights, Module: module, Root: root, Package: dir, Goroot: build.Default.GOROOT, Without: without,
 		Tokens: l.Tokens, Limit: l.Limit, Workers: l.Workers, Seed: 1, Progress: progress,
@@ -45,7 +45,7 @@ func (l *Learner) Learn(ctx context.Context, module, root, dir string, without f
 
 // Learn calls [Learner.Learn] for the module under repair and the chosen package. Ranked functions
 // may be broken, so they are not learned.
-func (m *Module) Learn(ctx context.Context, l *Learner, f *Finding, progress func(done float64)) (*moe.Model, *adapt.Learnt, error) {
+func (m *Module) Learn(ctx context.Context, l *Learner, f *Finding, progress func(done float64)) (*moe.Model, *adapt.Learned, error) {
 	ranked := map[string]bool{}
 	for _, r := range f.Ranked {
 		ranked[r.File+" "+r.Name] = true

@@ -71,7 +71,7 @@ type Report struct {
 	Model, Enum    map[string]*Score // by scope
 	Unlisted       int               // tasks whose broken function is not among the candidates in package scope: they count as failed
 	Calls, Invalid int               // tool calls that the model made, and those that broke their schema
-	Learnt         int               // packages that were learned
+	Learned        int               // packages that were learned
 	Refused        int               // calls that the harness refused, mostly edits that do not compile
 	Skipped        []Skip
 	Took           time.Duration
@@ -184,7 +184,7 @@ func (rep *Report) add(part *Report) {
 	rep.Calls += part.Calls
 	rep.Invalid += part.Invalid
 	rep.Refused += part.Refused
-	rep.Learnt += part.Learnt
+	rep.Learned += part.Learned
 	rep.Skipped = append(rep.Skipped, part.Skipped...)
 }
 

@@ -68,7 +68,7 @@ func (rep *Report) pack(ctx context.Context, cfg Config, facts []Fact, clock *st
 		plans = append(plans, pl)
 	}
 	clock.end("think")
-	rep.Learnt += pupil.note(clock)
+	rep.Learned += pupil.note(clock)
 	if err := test(ctx, build, p, plans); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type pupil struct {
 	facts   []Fact
 
 	model  *moe.Model // nil if nothing was learned
-	learnt *adapt.Learnt
+	learnt *adapt.Learned
 	err    error // why nothing was learned although it should have been
 }
 

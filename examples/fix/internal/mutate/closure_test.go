@@ -37,7 +37,7 @@ func TestInverse(t *testing.T) {
 			for _, d := range file.Decls {
 				if fn, ok := d.(*ast.FuncDecl); ok && rng.IntN(8) == 0 {
 					for _, m := range Pick(rng, mutator.All(p.src[file], fn, p.fset), 3) {
-						sample.mend(t, p, i, fn, m)
+						sample.repaired(t, p, i, fn, m)
 					}
 				}
 			}
@@ -67,9 +67,9 @@ func sum(counts map[string]int) int {
 	return n
 }
 
-// mend applies a mutant to a function of a package's i-th file and looks for the mutant that
+// repaired applies a mutant to a function of a package's i-th file and looks for the mutant that
 // reverts it.
-func (s *inverse) mend(t *testing.T, p *pkg, i int, fn *ast.FuncDecl, m Mutant) {
+func (s *inverse) repaired(t *testing.T, p *pkg, i int, fn *ast.FuncDecl, m Mutant) {
 	mutated, original := apply(p.src[p.files[i]], p.fset, fn, m)
 	s.tried[m.Kind]++
 	f, err := parser.ParseFile(s.fset, p.fset.File(fn.Pos()).Name(), mutated, parser.SkipObjectResolution)

@@ -116,7 +116,7 @@ func (r *report) figure(title string) chart.Figure {
 	none := func(*measured) string { return "" }
 	add("best cascades in order, after the fact", false, frontier(r.show, fixed), none)
 	add("single model", true, r.of(single), plain)
-	add("bandit, having learnt", true, r.learnt(), func(m *measured) string {
+	add("bandit, having learnt", true, r.learned(), func(m *measured) string {
 		return strings.TrimSuffix(strings.TrimPrefix(m.name, "bandit, "), ", having learnt")
 	})
 	add("random, oracle", true, r.of(bound), plain)
@@ -151,8 +151,8 @@ func apart(list, labelled []*measured) (out []*measured) {
 	return out
 }
 
-// learnt returns the bandits after their first half.
-func (r *report) learnt() []*measured {
+// learned returns the bandits after their first half.
+func (r *report) learned() []*measured {
 	return slices.DeleteFunc(r.of(bandit), func(m *measured) bool { return !strings.HasSuffix(m.name, "having learnt") })
 }
 

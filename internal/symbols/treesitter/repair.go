@@ -8,9 +8,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/symbols"
 )
 
-// mend adds, from the token reader's result, what the grammar missed in a file with errors:
+// repair adds, from the token reader's result, what the grammar missed in a file with errors:
 // definitions on lines without any, and references in parts that it could not read.
-func (f *file) mend(r *symbols.Result, plain symbols.Result) {
+func (f *file) repair(r *symbols.Result, plain symbols.Result) {
 	have := map[int]bool{}
 	for _, d := range r.Defs {
 		have[d.Line] = true

@@ -32,8 +32,9 @@ type mender struct {
 	prefix  []string // path of the value being repaired within the arguments
 }
 
-// mend changes v until s accepts it. It returns the last error if nothing can be changed any more.
-func (m *mender) mend(s *jsonschema.Schema, v *jsontree.Value) *jsonschema.ValidationError {
+// repair changes v until s accepts it. It returns the last error if nothing can be changed any
+// more.
+func (m *mender) repair(s *jsonschema.Schema, v *jsontree.Value) *jsonschema.ValidationError {
 	m.schema = s
 	var last *jsonschema.ValidationError
 	for range maxRounds {
@@ -205,7 +206,7 @@ func (m *mender) fixUnion(path []string, forms []*jsonschema.Schema, v *jsontree
 	for _, form := range forms {
 		trial := &mender{c: m.c, budget: m.budget, prefix: slices.Concat(m.prefix, path)}
 		try := v.Clone()
-		err := trial.mend(form, try)
+		err := trial.repair(form, try)
 		m.budget = trial.budget
 		if err != nil || m.budget <= 0 {
 			continue

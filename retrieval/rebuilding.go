@@ -7,9 +7,9 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/codestore"
 )
 
-// mended calls fn, which reads the index. If fn meets a part that is damaged on disk, the tree is
-// indexed again and fn is called once more, from its beginning.
-func (x *Index) mended(ctx context.Context, fn func() error) error {
+// rebuilding calls fn, which reads the index. If fn meets a part that is damaged on disk, the tree
+// is indexed again and fn is called once more, from its beginning.
+func (x *Index) rebuilding(ctx context.Context, fn func() error) error {
 	err := codestore.Guard(fn)
 	if !codestore.Damaged(err) {
 		return err
