@@ -173,12 +173,16 @@ func page(name string) {
 }
 
 func phrases(where, line string) {
+	line = code.ReplaceAllString(line, "")
 	for _, w := range words {
 		if m := w.pattern.FindString(line); m != "" {
 			hit(strings.ToLower(m), where, line, w.instead)
 		}
 	}
 }
+
+// code matches a name or a command in a page or a comment.
+var code = regexp.MustCompile("`[^`]*`")
 
 func columns(line string) int {
 	return utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    "))
