@@ -101,15 +101,21 @@ func hasEnv(pid int, prefix string) bool {
 	return false
 }
 
-// environ returns the environment a process was started with. During exec the kernel shows none:
-// the old memory is gone, and the new one is not laid out yet. A process seen at that moment would
-// seem to have no marker, so it is read again.
+// environ returns the environment that a process was started with. During exec the kernel shows
+// none: the old memory is gone, and the new memory is not laid out yet. A process seen at that
+// moment would seem to have no marker, so its environment is read again.
 func environ(pid int) []byte {
+	before, _ := layoutOf(pid)
 	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
 		b, err := readAtOnce("/proc/" + strconv.Itoa(pid) + "/environ")
-		if err != nil || len(b) > 0 || time.Since(begun) > unsettled(pid) {
+		if err != nil || len(b) > 0 {
 			return b
 		}
+		after, ok := layoutOf(pid)
+		if !ok || after.done() && after.memory == before.memory || time.Since(begun) > after.patience() {
+			return nil
+		}
+		before = after
 	}
 }
 
@@ -134,43 +140,43 @@ func readAtOnce(name string) ([]byte, error) {
 	}
 }
 
-// The kernel completes an exec in microseconds of CPU time, but on a busy machine the process may
-// be descheduled in the middle. A process that never has an environment looks the same and delays
-// the caller, so the wait must be short.
-const (
-	execTime   = 5 * time.Second
-	eitherTime = 200 * time.Millisecond
-	againTime  = 2 * time.Millisecond // enough for one more look
-)
+// layout holds where the kernel has put the parts of a program's memory.
+type layout struct {
+	memory [3]string // start of the code, start and end of the environment; "0" until exec sets them
+	sleeps bool
+}
 
-// unsettled returns for how long a process without an environment may still be in the middle of
-// exec. It looks at fields 50 and 51 of stat, the start and end of the environment: both are 0
-// before the environment is laid out, and they are equal while it is (create_elf_tables in the
-// kernel's fs/binfmt_elf.c). A process in exec does not sleep (S), except to wait for the files of
-// its program if another process serves them (FUSE).
-func unsettled(pid int) time.Duration {
+// layoutOf reads fields 26, 50 and 51 of /proc/PID/stat. It returns false for a process that ends
+// and for a kernel thread.
+func layoutOf(pid int) (layout, bool) {
 	const exiting, kernelThread = 0x4, 0x200000 // PF_EXITING and PF_KTHREAD of the kernel's sched.h
 	b, err := readStat(pid)
 	if err != nil {
-		return 0
+		return layout{}, false
 	}
 	f := afterName(b)
 	if len(f) < 49 || f[0][0] == 'Z' || f[0][0] == 'X' {
-		return 0
+		return layout{}, false
 	}
 	flags, err := strconv.ParseUint(string(f[6]), 10, 64)
 	if err != nil || flags&(exiting|kernelThread) != 0 {
-		return 0
+		return layout{}, false
 	}
-	begin, end, sleeps := string(f[47]), string(f[48]), f[0][0] == 'S'
-	switch {
-	case sleeps && begin != end:
-		// Laid out since, or unmapped by the process itself, as processes that hold a namespace do.
-		return againTime
-	case sleeps && end != "0":
-		return 0 // started without an environment
-	case sleeps || end != "0":
-		return eitherTime
+	return layout{[3]string{string(f[23]), string(f[47]), string(f[48])}, f[0][0] == 'S'}, true
+}
+
+// done reports whether exec has laid out the program's memory. Exec sets the start of the code
+// last (load_elf_binary in the kernel's fs/binfmt_elf.c). A process that shows no environment after
+// that was started without one, or has unmapped it, as processes do that hold a namespace.
+func (l layout) done() bool { return l.memory[0] != "0" }
+
+// patience returns how long to wait until exec has laid out a program's memory. Exec takes
+// microseconds, but on a busy machine the process can be descheduled in the middle. A process does
+// not sleep in exec, except to wait for the files of its program if another process serves them
+// (FUSE).
+func (l layout) patience() time.Duration {
+	if l.sleeps {
+		return 200 * time.Millisecond
 	}
-	return execTime
+	return 5 * time.Second
 }
