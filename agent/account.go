@@ -21,6 +21,7 @@ type account struct {
 	spent   Usage
 	cost    int64
 	guessed int64 // tokens of responses without usage; only for the limit
+	free    bool  // some calls have no known price
 }
 
 // charge adds the cost of a model call to the run and immediately to every run above it, so that
@@ -71,12 +72,27 @@ func (a *account) overspent() (StopReason, string) {
 	return "", ""
 }
 
-// priceOf returns the cost of a call according to the price table.
+// priceOf returns the cost of a call according to the price table. Without a price the cost is 0,
+// and the run and every run above it note that their cost is not complete.
 func (a *account) priceOf(u Usage) int64 {
-	if a.price == nil {
-		return 0
+	if a.price != nil {
+		return a.price.Cost(u)
 	}
-	return a.price.Cost(u)
+	if u != (Usage{}) {
+		for ; a != nil; a = a.parent {
+			a.mu.Lock()
+			a.free = true
+			a.mu.Unlock()
+		}
+	}
+	return 0
+}
+
+// unpriced reports whether some calls have no known price.
+func (a *account) unpriced() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.free
 }
 
 // remaining limits a sub-agent to what is left of this run's limits.

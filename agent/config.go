@@ -30,7 +30,11 @@ type Config struct {
 	Limits     Limits     // when a run must end
 	Repetition Repetition // when to stop a run that repeats itself
 	Retry      Retry      // what to do if the model fails
-	Prices     Prices     // cost by model name; nil means DefaultPrices
+	Prices     Prices     // cost by exact model name; nil means DefaultPrices
+
+	// AllowUnpriced lets a run with Limits.MicroDollars use a model whose price is unknown. Its
+	// calls do not count towards the limit, and Result.Unpriced reports them.
+	AllowUnpriced bool
 
 	Parallel    int           // tool calls at a time; 0 means 8
 	ToolTimeout time.Duration // time limit of a call whose spec has none; 0 means 10 minutes, negative no limit
@@ -128,8 +132,9 @@ func New(cfg Config) (*Agent, error) {
 	a := &Agent{rooms: new(sync.Pool), cfg: cfg, static: append([]Tool(nil), cfg.Tools...)}
 	if p, ok := cfg.Prices.Find(ModelName(cfg.Model)); ok {
 		a.price = &p
-	} else if explicitCost && !ReportsCost(cfg.Model) {
-		return nil, fmt.Errorf("agent: new: Config.Limits.MicroDollars is set but Config.Prices has no price for model %q; add one, or give each member of a router its price", ModelName(cfg.Model))
+	} else if explicitCost && !cfg.AllowUnpriced && !ReportsCost(cfg.Model) {
+		return nil, fmt.Errorf("agent: new: Config.Limits.MicroDollars is set but Config.Prices has no price for model %q, and a price of a similar name does not count: "+
+			"add one (Prices.Alias for another name of a priced model), give each member of a router its price, or set Config.AllowUnpriced", ModelName(cfg.Model))
 	}
 	if len(cfg.Middleware) > 0 {
 		a.handle = chain(cfg.Middleware, handleOp)

@@ -93,7 +93,7 @@ func TestLimits(t *testing.T) {
 		}
 		return m
 	}
-	prices := agent.Prices{"": {}, "scripted": {Input: 1_000_000, Output: 2_000_000}}
+	prices := agent.Prices{"": {}, "scripted-1": {Input: 1_000_000, Output: 2_000_000}}
 	for _, tt := range []struct {
 		name   string
 		limits agent.Limits

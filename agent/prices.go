@@ -1,49 +1,79 @@
 package agent
 
-import "strings"
-
 // Price is the price of a model, in micro-dollars (millionths of a US dollar) per million tokens:
 // $3 per million tokens is 3_000_000. A zero CachedInput or CacheWrite means the Input price.
 type Price struct {
 	Input, CachedInput, CacheWrite, Output int64
 }
 
-// Prices maps model names to prices. A name also covers the names that it is a prefix of, and the
-// longest one wins: "claude-sonnet-4" also prices "claude-sonnet-4-20250514".
+// Prices maps the exact names of models to prices. A name prices no other name: a dated snapshot or
+// the next version of a model can cost something else. Use [Prices.Alias] for a name that is known
+// to mean the same model.
 type Prices map[string]Price
 
-// DefaultPrices returns the list prices of well-known models as published in 2025. Prices change: a
-// host that bills or limits by cost should keep its own table.
+// DefaultPrices returns the list prices of well-known models, from the providers' price pages as
+// models.dev recorded them in July 2026. A price that depends on the length of the prompt is left
+// out. Prices change: a host that bills or limits by cost should keep its own table.
 func DefaultPrices() Prices {
 	const usd = 1_000_000
-	return Prices{
-		"claude-opus-4-5":   {5 * usd, usd / 2, 6.25 * usd, 25 * usd},
-		"claude-opus-4":     {15 * usd, 1.5 * usd, 18.75 * usd, 75 * usd},
-		"claude-sonnet-4":   {3 * usd, 0.3 * usd, 3.75 * usd, 15 * usd},
-		"claude-3-7-sonnet": {3 * usd, 0.3 * usd, 3.75 * usd, 15 * usd},
-		"claude-haiku-4-5":  {1 * usd, 0.1 * usd, 1.25 * usd, 5 * usd},
-		"claude-3-5-haiku":  {0.8 * usd, 0.08 * usd, 1 * usd, 4 * usd},
-		"gpt-5":             {1.25 * usd, 0.125 * usd, 0, 10 * usd},
-		"gpt-5-mini":        {0.25 * usd, 0.025 * usd, 0, 2 * usd},
-		"gpt-5-nano":        {0.05 * usd, 0.005 * usd, 0, 0.4 * usd},
-		"gpt-4.1":           {2 * usd, 0.5 * usd, 0, 8 * usd},
-		"gpt-4.1-mini":      {0.4 * usd, 0.1 * usd, 0, 1.6 * usd},
-		"gpt-4o":            {2.5 * usd, 1.25 * usd, 0, 10 * usd},
-		"gpt-4o-mini":       {0.15 * usd, 0.075 * usd, 0, 0.6 * usd},
-		"deepseek-chat":     {0.28 * usd, 0.028 * usd, 0, 0.42 * usd},
+	ps := Prices{
+		"claude-opus-4-8":    {5 * usd, 0.5 * usd, 6.25 * usd, 25 * usd},
+		"claude-opus-4-7":    {5 * usd, 0.5 * usd, 6.25 * usd, 25 * usd},
+		"claude-opus-4-6":    {5 * usd, 0.5 * usd, 6.25 * usd, 25 * usd},
+		"claude-opus-4-5":    {5 * usd, 0.5 * usd, 6.25 * usd, 25 * usd},
+		"claude-opus-4-1":    {15 * usd, 1.5 * usd, 18.75 * usd, 75 * usd},
+		"claude-opus-4-0":    {15 * usd, 1.5 * usd, 18.75 * usd, 75 * usd},
+		"claude-sonnet-5":    {2 * usd, 0.2 * usd, 2.5 * usd, 10 * usd},
+		"claude-sonnet-4-6":  {3 * usd, 0.3 * usd, 3.75 * usd, 15 * usd},
+		"claude-sonnet-4-5":  {3 * usd, 0.3 * usd, 3.75 * usd, 15 * usd},
+		"claude-sonnet-4-0":  {3 * usd, 0.3 * usd, 3.75 * usd, 15 * usd},
+		"claude-haiku-4-5":   {1 * usd, 0.1 * usd, 1.25 * usd, 5 * usd},
+		"gpt-5.3-codex":      {1.75 * usd, 0.175 * usd, 0, 14 * usd},
+		"gpt-5.2":            {1.75 * usd, 0.175 * usd, 0, 14 * usd},
+		"gpt-5.2-codex":      {1.75 * usd, 0.175 * usd, 0, 14 * usd},
+		"gpt-5.1":            {1.25 * usd, 0.125 * usd, 0, 10 * usd},
+		"gpt-5.1-codex":      {1.25 * usd, 0.125 * usd, 0, 10 * usd},
+		"gpt-5.1-codex-max":  {1.25 * usd, 0.125 * usd, 0, 10 * usd},
+		"gpt-5.1-codex-mini": {0.25 * usd, 0.025 * usd, 0, 2 * usd},
+		"gpt-5":              {1.25 * usd, 0.125 * usd, 0, 10 * usd},
+		"gpt-5-codex":        {1.25 * usd, 0.125 * usd, 0, 10 * usd},
+		"gpt-5-mini":         {0.25 * usd, 0.025 * usd, 0, 2 * usd},
+		"gpt-5-nano":         {0.05 * usd, 0.005 * usd, 0, 0.4 * usd},
+		"gpt-4.1":            {2 * usd, 0.5 * usd, 0, 8 * usd},
+		"gpt-4.1-mini":       {0.4 * usd, 0.1 * usd, 0, 1.6 * usd},
+		"gpt-4.1-nano":       {0.1 * usd, 0.025 * usd, 0, 0.4 * usd},
+		"gpt-4o":             {2.5 * usd, 1.25 * usd, 0, 10 * usd},
+		"gpt-4o-mini":        {0.15 * usd, 0.075 * usd, 0, 0.6 * usd},
+		"o3":                 {2 * usd, 0.5 * usd, 0, 8 * usd},
+		"o4-mini":            {1.1 * usd, 0.275 * usd, 0, 4.4 * usd},
+		"deepseek-chat":      {0.14 * usd, 0.0028 * usd, 0, 0.28 * usd},
+		"deepseek-reasoner":  {0.14 * usd, 0.0028 * usd, 0, 0.28 * usd},
+	}
+	ps.Alias("claude-opus-4-5", "claude-opus-4-5-20251101")
+	ps.Alias("claude-opus-4-1", "claude-opus-4-1-20250805")
+	ps.Alias("claude-opus-4-0", "claude-opus-4-20250514")
+	ps.Alias("claude-sonnet-4-5", "claude-sonnet-4-5-20250929")
+	ps.Alias("claude-sonnet-4-0", "claude-sonnet-4-20250514")
+	ps.Alias("claude-haiku-4-5", "claude-haiku-4-5-20251001")
+	ps.Alias("gpt-4o", "gpt-4o-2024-08-06", "gpt-4o-2024-11-20")
+	return ps
+}
+
+// Alias gives other names of a model the price that the table has for its name. It does nothing if
+// the table has none.
+func (ps Prices) Alias(model string, names ...string) {
+	if p, ok := ps[model]; ok {
+		for _, name := range names {
+			ps[name] = p
+		}
 	}
 }
 
-// Find returns the price of a model by its full name or the longest matching prefix.
+// Find returns the price of the model with exactly this name. False means that its price is
+// unknown.
 func (ps Prices) Find(model string) (Price, bool) {
-	var best string
-	found := false
-	for name := range ps {
-		if name != "" && strings.HasPrefix(model, name) && len(name) >= len(best) {
-			best, found = name, true
-		}
-	}
-	return ps[best], found
+	p, ok := ps[model]
+	return p, ok && model != ""
 }
 
 // Cost returns the cost of u in micro-dollars, rounded up.

@@ -28,7 +28,8 @@ type Result struct {
 	Steps        int      // model calls that produced a message
 	Calls        int      // tool calls that ran
 	Usage        Usage    // of this run, sub-agents included
-	MicroDollars int64    // cost by the price table or as reported by routers, sub-agents included; 0 without a price
+	MicroDollars int64    // cost by the price table or as reported by routers, sub-agents included; see Unpriced
+	Unpriced     bool     // some calls have no known price, so that MicroDollars does not contain their cost
 	Duration     time.Duration
 	Abandoned    int   // tool calls that ignored their cancelled context and were abandoned
 	Err          error // with StopError, and with StopCanceled if the caller's context ended

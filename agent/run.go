@@ -162,6 +162,7 @@ func (r *run) conclude(err, cause error) {
 func (r *run) result(err, cause error) Result {
 	res := r.res
 	res.Usage, res.MicroDollars = r.account.total()
+	res.Unpriced = r.account.unpriced()
 	res.Calls, res.Abandoned = r.batch.counts()
 	res.Duration = r.agent.cfg.Now().Sub(r.started)
 	switch {

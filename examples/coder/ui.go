@@ -264,5 +264,11 @@ func (u *ui) done(res *agent.Result) {
 	if res.MicroDollars > 0 {
 		cost = fmt.Sprintf(", $%.4f", float64(res.MicroDollars)/1e6)
 	}
+	if res.Unpriced {
+		cost += ", cost not known"
+		if res.MicroDollars > 0 {
+			cost += " of all calls"
+		}
+	}
 	u.note("%s; %d steps, %d calls, %d tokens%s, %s", res.Detail, res.Steps, res.Calls, res.Usage.Total(), cost, res.Duration.Round(100*time.Millisecond))
 }
