@@ -59,8 +59,8 @@ func DefaultPrices() Prices {
 	return ps
 }
 
-// Alias gives other names of a model the price that the table has for its name. It does nothing if
-// the table has none.
+// Alias adds other names of a model, with the price that the table has for its name. It does
+// nothing if the table has none.
 func (ps Prices) Alias(model string, names ...string) {
 	if p, ok := ps[model]; ok {
 		for _, name := range names {
