@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -28,7 +29,7 @@ func (w *Workspace) places(a shelleffects.Analysis) (reasons []string) {
 		}
 	}
 	for _, c := range a.Commands {
-		switch c.Name {
+		switch path.Base(c.Name) {
 		case "git":
 			add(w.plantedRepository())
 		case "go":

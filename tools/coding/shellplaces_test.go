@@ -19,7 +19,7 @@ func needsAsking(w *Workspace, cmd string) bool {
 
 // gitReads are commands that run what the configuration of a repository names, although they only
 // read.
-var gitReads = []string{"git status", "git diff", "git ls-files", "git describe --dirty --always", "git log -1 | cat", "timeout 5 git status", "ls && git show", "echo $(git rev-parse HEAD)", "git -C . status"}
+var gitReads = []string{"git status", "git diff", "git ls-files", "git describe --dirty --always", "git log -1 | cat", "timeout 5 git status", "ls && git show", "echo $(git rev-parse HEAD)", "git -C . status", "/usr/bin/git status", "command git status", "nice git status", "LC_ALL=C git status", "for i in 1 2; do git status; done"}
 
 // TestPlantedRepository promises that git does not run by itself where the file tools can write its
 // configuration: in a workspace with the files of a bare repository, and where .git leads to another
@@ -106,7 +106,7 @@ func TestOtherToolchain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := openWith(t, Config{}, c.files)
-			for _, cmd := range []string{"go version", "go env GOPATH", "go version -m a"} {
+			for _, cmd := range []string{"go version", "go env GOPATH", "go version -m a", "/usr/bin/go version", "ls | (go env)"} {
 				if got := needsAsking(w, cmd); got != c.asks {
 					t.Errorf("%q: asked = %v, want %v", cmd, got, c.asks)
 				}
