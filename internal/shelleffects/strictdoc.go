@@ -33,8 +33,8 @@ func (s *scanner) hereDelimiter(dedent bool) error {
 	return nil
 }
 
-// hereBodies skips the here-documents that begin on this line. Their text is looked at line by line,
-// as shells do; so nothing in it may extend over a line.
+// hereBodies skips the here-documents that begin on this line. It looks at their text line by line,
+// as shells do, so nothing in it may extend over a line.
 func (s *scanner) hereBodies() error {
 	for _, h := range s.pending {
 		start := s.i

@@ -25,8 +25,9 @@ var (
 var waits = regexp.MustCompile(`\b(tail|sleep|yes|while|until|seq|watch|vmstat|timeout|wait|find /|top)\b|/dev/(zero|random|urandom|tty)`)
 
 // TestApprovedCommandsChangeNothing writes command lines at random, runs those that the analysis
-// calls read-only in bash and in dash inside a sandbox, and looks at what the kernel saw: no file of
-// the workspace is created, changed or removed, no planted program runs, and nothing is connected.
+// calls read-only in bash and in dash inside a sandbox, and looks at what the kernel saw: no file
+// of the workspace is created, changed or removed, no planted program runs, and no connection is
+// tried.
 //
 // Evidence: coding · No fuzzed command that runs without approval changes a file, in bash or dash
 func TestApprovedCommandsChangeNothing(t *testing.T) {

@@ -95,8 +95,8 @@ func (w *Workspace) plantedRepository() string {
 	return ""
 }
 
-// plain reports whether an absolute path is in the workspace and not inside a .git, so that the file
-// tools may write there.
+// plain reports whether an absolute path is in the workspace and not inside a .git, so that the
+// file tools may write there.
 func (w *Workspace) plain(p string) bool {
 	rel, err := filepath.Rel(w.real, p)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
@@ -105,8 +105,8 @@ func (w *Workspace) plain(p string) bool {
 	return !slices.Contains(strings.Split(filepath.ToSlash(rel), "/"), ".git")
 }
 
-// otherToolchain reports whether the go command, run in dir, may download and run another toolchain:
-// go.mod or go.work asks for one that is newer than the installed one.
+// otherToolchain reports whether the go command, run in dir, may download and run another
+// toolchain: go.mod or go.work asks for one that is newer than the installed one.
 func (w *Workspace) otherToolchain(dir string) string {
 	installed := installedGo()
 	for at := filepath.Join(w.real, filepath.FromSlash(dir)); ; at = filepath.Dir(at) {

@@ -22,8 +22,8 @@ func needsAsking(w *Workspace, cmd string) bool {
 var gitReads = []string{"git status", "git diff", "git ls-files", "git describe --dirty --always", "git log -1 | cat", "timeout 5 git status", "ls && git show", "echo $(git rev-parse HEAD)", "git -C . status", "/usr/bin/git status", "command git status", "nice git status", "LC_ALL=C git status", "for i in 1 2; do git status; done"}
 
 // TestPlantedRepository promises that git does not run by itself where the file tools can write its
-// configuration: in a workspace with the files of a bare repository, and where .git leads to another
-// directory of the workspace. An ordinary repository needs no question.
+// configuration: in a workspace with the files of a bare repository, and where .git leads to
+// another directory of the workspace. An ordinary repository needs no question.
 //
 // Evidence: coding · git asks where the workspace itself may pass for a repository
 func TestPlantedRepository(t *testing.T) {
