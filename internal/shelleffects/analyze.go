@@ -31,14 +31,18 @@ type Command struct {
 	Args  []string // the words after it; a part known only at run time is shown as "…", a wildcard as "*"
 	Flags Flags    // flags that this command adds to the total
 	Known bool     // the program is in the table, with these options
+	Dirs  []string // directories in which it may run, relative to the workspace
 }
 
 // Analysis is the result of [Analyze].
 type Analysis struct {
 	Effects
 	Commands []Command
-	Tree     string // the parsed command, indented, one part per line
-	Err      error  // why the text cannot be parsed as a command, or nil
+	// Leading lists directories whose file names the shell may put at the beginning of words of a
+	// command that takes them for options if they begin with a dash.
+	Leading []string
+	Tree    string // the parsed command, indented, one part per line
+	Err     error  // why the text cannot be parsed as a command, or nil
 }
 
 // ReadOnly reports whether a command may run without asking: see [Effects.ReadOnly].
@@ -68,8 +72,13 @@ func analyze(cmd string, opts Options) Analysis {
 	a := Analysis{Tree: tree(file)}
 	st := &state{vars: map[string]string{}, dirs: []string{w.start()}}
 	w.stmts(file.Stmts, st)
+	if w.fx.Known { // otherwise nothing more can be said
+		if why := agree(cmd, file); why != "" {
+			w.fx.unknown(why)
+		}
+	}
 	w.fx.finish()
-	a.Effects, a.Commands = w.fx, w.commands
+	a.Effects, a.Commands, a.Leading = w.fx, w.commands, w.leading
 	if len(a.Commands) == 0 && a.ReadOnly() && len(file.Stmts) == 0 {
 		a.unknown("holds no command")
 	}

@@ -23,7 +23,7 @@ func builtinOf(name string) func(*call) outcome {
 	case "type":
 		return typeOf
 	case "break", "continue", "return", "wait", "times":
-		return harmless
+		return numbered
 	case "set", "export", "declare", "typeset", "local", "readonly", "compgen", "history", "fc", "alias":
 		return variables
 	}
@@ -76,13 +76,22 @@ func checkOf(program string) func(*call, *parsed) {
 		return checkGitConfig
 	case "git reflog", "git reflog show":
 		return checkReflog
-	case "go doc":
-		return checkGoDoc
+	case "strings":
+		return checkStrings
 	}
 	return nil
 }
 
-func harmless(c *call) outcome { return stay(c.st) }
+// numbered analyses the builtins that take a number. Options of wait, and words that some versions
+// evaluate as arithmetic, may run commands.
+func numbered(c *call) outcome {
+	for _, a := range c.args {
+		if !number.MatchString(a) {
+			c.w.fx.unknown(c.name + " gets a word that is not a number: " + show(a))
+		}
+	}
+	return stay(c.st)
+}
 
 // variables analyses the commands that show or change the shell's variables.
 func variables(c *call) outcome {
@@ -120,6 +129,11 @@ func cd(c *call) outcome {
 func exit(c *call) outcome {
 	if len(c.args) == 0 || len(c.args) == 1 && number.MatchString(c.args[0]) {
 		return outcome{}
+	}
+	for _, a := range c.args {
+		if static(a) && !number.MatchString(a) {
+			c.w.fx.unknown("exit gets a word that is not a number: " + a)
+		}
 	}
 	return stay(c.st)
 }
@@ -241,37 +255,6 @@ func wrapper(flags string, valued ...string) func(*call) outcome {
 	}
 }
 
-// fileTests are the unary operators of test for files, textTests those for text.
-const fileTests, textTests = " -e -f -d -r -w -x -s -L -h -p -S -b -c -u -g -k -O -G -N ", " -z -n -t "
-
-// test analyses test and [. Two consecutive words that are known only at run time could be an
-// operator that evaluates the second one.
-func test(c *call) outcome {
-	w, args := c.w, c.args
-	if c.name == "[" {
-		if len(args) == 0 || args[len(args)-1] != "]" {
-			w.fx.unknown("[ without a closing ]")
-			return stay(c.st)
-		}
-		args = args[:len(args)-1]
-	}
-	open := false
-	for i, a := range args {
-		switch {
-		case strings.ContainsRune(a, markSplit), open && !static(a), a == "-v", a == "-R", strings.Contains(a, "$("), strings.Contains(a, "`"):
-			w.fx.unknown("test may evaluate " + show(a))
-		case i > 0 && strings.Contains(fileTests, " "+args[i-1]+" "):
-			if !strings.ContainsRune(a, markAny) { // a test for a file of unknown name reveals nothing
-				w.readName(a, c.st)
-			} else {
-				w.fx.unknown("tests a path that only running it shows")
-			}
-		}
-		open = !static(a)
-	}
-	return stay(c.st)
-}
-
 var printfCount = regexp.MustCompile(`%[-+ #0'*.0-9hjlLqtz]*n`)
 
 // checkPrintf refuses %n, which assigns to a variable and so evaluates an index.
@@ -289,6 +272,15 @@ func checkDate(c *call, p *parsed) {
 	for _, op := range p.operands {
 		if !strings.HasPrefix(op, "+") {
 			c.w.fx.unknown("date may set the clock")
+		}
+	}
+}
+
+// checkStrings refuses @file, from which the program takes further arguments.
+func checkStrings(c *call, p *parsed) {
+	for _, a := range c.args {
+		if strings.HasPrefix(a, "@") || startsOpen(a) {
+			c.w.fx.unknown("strings may take further arguments from the file " + show(strings.TrimPrefix(a, "@")))
 		}
 	}
 }

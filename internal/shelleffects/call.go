@@ -29,9 +29,22 @@ func (w *walker) call(c *syntax.CallExpr, st *state) outcome {
 	for _, a := range c.Assigns {
 		w.prefixAssign(a, st)
 	}
-	words := w.expand(c.Args, st)
+	if readTwice(c.Args) {
+		n := len(w.commands)
+		w.posix = true
+		w.words(c.Args, st.clone())
+		w.posix = false
+		w.commands = w.commands[:n]
+	}
+	return w.words(c.Args, st)
+}
+
+// words analyses a program with its arguments.
+func (w *walker) words(args []*syntax.Word, st *state) outcome {
+	words := w.expand(args, st)
+	w.testWords(args, words)
 	cmd := &call{w: w, st: st, name: words[0], args: words[1:]}
-	if !literal(c.Args[0]) || !static(words[0]) {
+	if !literal(args[0]) || !static(words[0]) {
 		cmd.name = ""
 	}
 	return w.run(cmd)
@@ -64,7 +77,7 @@ func (w *walker) run(c *call) outcome {
 	for j, a := range c.args {
 		args[j] = show(a)
 	}
-	w.commands = append(w.commands, Command{Name: c.name, Args: args})
+	w.commands = append(w.commands, Command{Name: c.name, Args: args, Dirs: slices.Clone(c.st.dirs)})
 	out := c.follow()
 	w.commands[i].Flags, w.commands[i].Known = w.fx.Flags, w.fx.Known
 	w.fx.Flags |= before.Flags
@@ -165,13 +178,20 @@ func (w *walker) assign(a *syntax.Assign, st *state) {
 		return
 	case !plainName(a.Name.Value):
 		w.fx.unknown("sets the variable " + a.Name.Value + ", which may change what programs do")
-	case a.Append || strings.ContainsRune(value, markSplit):
+	case a.Append:
+		w.fx.unknown("appends to a variable, which sh reads as the name of a program")
+		value = string(markAny)
+	case strings.ContainsRune(value, markSplit) || dollarQuoted(a.Value):
 		value = string(markAny)
 	case strings.ContainsRune(value, markGlob): // expanded only where the variable is used without quotes
 		value = string(markAny)
 	}
 	st.set(a.Name.Value, value)
 }
+
+// plainLocale matches the locales whose encoding is ASCII or UTF-8. In others, a byte of a
+// character may be a quote or a backslash to the program.
+var plainLocale = regexp.MustCompile(`(?i)^(?:|C|POSIX|en_[a-z]+|[a-z]+(?:_[a-z]+)?\.utf-?8)$`)
 
 var plainValue = regexp.MustCompile(`^[A-Za-z0-9_.:+-]*$`)
 
@@ -180,7 +200,9 @@ func harmlessFor(name, value string) bool {
 	switch name {
 	case "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_NUMERIC", "LC_TIME", "LANG", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE",
 		"FORCE_COLOR", "COLUMNS", "LINES", "TZ", "GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT", "CI":
-		return plainValue.MatchString(value)
+		return plainValue.MatchString(value) && (name[0] != 'L' || name == "LINES" || plainLocale.MatchString(value))
+	case "GOTOOLCHAIN":
+		return value == "local"
 	case "TERM":
 		return value == "dumb" || value == "xterm" || value == "xterm-256color" || value == "vt100"
 	case "PAGER", "GIT_PAGER", "MANPAGER":
@@ -215,6 +237,9 @@ func (w *walker) redirect(r *syntax.Redirect, st *state) {
 		return
 	}
 	word := w.parts(r.Word.Parts, false, st)
+	if dollarQuoted(r.Word) {
+		w.fx.unknown("redirects to a name that sh reads otherwise")
+	}
 	switch r.Op {
 	case syntax.WordHdoc:
 	case syntax.RdrIn:

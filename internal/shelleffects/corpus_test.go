@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"mvdan.cc/sh/v3/syntax"
+
 	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
@@ -45,6 +47,42 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%q is read-only: reads %v", cmd, a.Reads)
 		} else if len(a.Reasons) == 0 {
 			t.Errorf("%q is refused without a reason", cmd)
+		}
+	}
+}
+
+// TestReadOtherwise promises that what a shell may read in another way than the parser, and readers
+// that follow a file's content elsewhere, do not run by themselves.
+//
+// Evidence: coding · What bash or dash may read in another way never runs without approval
+func TestReadOtherwise(t *testing.T) {
+	data, err := os.ReadFile("testdata/otherwise.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for l := range strings.Lines(string(data)) {
+		var cmd string
+		if err := json.Unmarshal([]byte(l), &cmd); err != nil {
+			t.Fatalf("%s: %v", l, err)
+		}
+		if a := Analyze(cmd, workspace); ReadOnly(a) {
+			t.Errorf("%q is read-only: reads %v", cmd, a.Reads)
+		} else if len(a.Reasons) == 0 {
+			t.Errorf("%q is refused without a reason", cmd)
+		}
+	}
+}
+
+// TestScannerAgrees promises that the scanner and the parser find the same words in all ordinary
+// commands: the check for other readings refuses none of them.
+func TestScannerAgrees(t *testing.T) {
+	for _, cmd := range lines(t, "testdata/readonly.txt") {
+		file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(cmd), "")
+		if err != nil {
+			t.Fatalf("%q: %v", cmd, err)
+		}
+		if why := agree(cmd, file); why != "" {
+			t.Errorf("%q %s", cmd, why)
 		}
 	}
 }

@@ -9,8 +9,17 @@
 //
 // [ReadOnly] is the check for automatic approval. It is true only when every part is understood,
 // reads nothing outside the workspace and no file that usually holds credentials, and writes,
-// deletes, signals, connects and executes nothing. The same text may be run by bash or by a POSIX
-// sh; if the two would read it differently, it is not read-only.
+// deletes, signals, connects and executes nothing.
+//
+// The same text may be run by bash or by a POSIX sh. What one of them may read in another way than
+// the parser is not read-only: a scanner that shares no code with the parser splits the text into
+// words by the rules that all shells have in common, refuses every construct beyond those, and the
+// two lists of words must agree. Words with braces or $' are analysed a second time as sh reads
+// them.
+//
+// [Command.Dirs] and [Analysis.Leading] name the directories whose files decide what a command
+// does: a bare repository for git, a go.mod that asks for another toolchain, a file whose name
+// begins with a dash. The caller looks at them.
 //
 // Trusted, because no command line shows it: the programs that PATH leads to, the environment the
 // shell starts with, the workspace's own .git/config (which may name programs that git runs), and
@@ -19,7 +28,8 @@
 // # Limits
 //
 //   - Symbolic links inside the workspace may lead out of it; only a sandbox prevents that.
-//   - go version and go env may fetch a toolchain if GOTOOLCHAIN is auto and go.mod asks for one.
+//   - Programs such as asdf and pyenv, which PATH may lead to, follow files of the workspace.
 //   - zsh, fish and PowerShell are not understood.
-//   - tar t, zcat, xargs, go list and less need approval although they are often harmless.
+//   - tar t, zcat, xargs, go list, go doc, md5sum -c and less need approval although they are often
+//     harmless.
 package shelleffects

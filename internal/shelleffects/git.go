@@ -18,11 +18,11 @@ git diff-tree | @diff -rtsv --root --stdin --no-commit-id --pretty?format --alwa
 git log, git whatchanged | @diff @walk | rev* repo
 git show | @diff @walk | rev* repo
 git rev-list | @walk --objects --no-object-names --disk-usage?text --header --timestamp | rev* repo
-git shortlog | -snec -w?text --numbered --summary --email --committer --group=text --since=text --until=text --after=text --before=text --author=text --all --no-merges --merges --first-parent --format=format --max-count=text | rev* repo
+git shortlog | -snec -w?text --numbered --summary --email --committer --group=format --since=text --until=text --after=text --before=text --author=text --all --no-merges --merges --first-parent --format=format --max-count=text | rev* repo
 git blame, git annotate | -wlstefnpbcM -L=text -C -C?text -M?text --porcelain --line-porcelain --incremental --date=text --since=text --show-name --show-number --show-email --show-stats --root --reverse --ignore-rev=text --abbrev=text --color-lines --color-by-age --progress --no-progress | rev* repo
 git grep | -aiIvwLlchHnopqrEFGPWz -A=text -B=text -C=text -e=text -m=text -NUM --text --ignore-case --word-regexp --invert-match --full-name --extended-regexp --basic-regexp --perl-regexp --fixed-strings --line-number --column --only-matching --files-with-matches --name-only --files-without-match --count --color?text --no-color --break --heading --show-function --context=text --after-context=text --before-context=text --function-context --threads=text --and --or --not --all-match --quiet --cached --untracked --exclude-standard --no-exclude-standard --max-depth=text --recursive --no-recursive --null --max-count=text | text rev* repo instead:-e
-git branch | -arvqi --list --all --remotes --verbose --show-current --contains?text --no-contains?text --merged?text --no-merged?text --points-at=text --sort=text --format=format --color?text --no-color --column?text --no-column --abbrev?text --no-abbrev --ignore-case --quiet | text* repo needs:--list,--contains,--no-contains,--merged,--no-merged,--points-at
-git tag | -li -n?text --list --contains?text --no-contains?text --merged?text --no-merged?text --points-at=text --sort=text --format=format --color?text --column?text --no-column --ignore-case | text* repo needs:-l,--list,--contains,--no-contains,--merged,--no-merged,--points-at
+git branch | -arvqi --list --all --remotes --verbose --show-current --contains?text --no-contains?text --merged?text --no-merged?text --points-at=text --sort=format --format=format --color?text --no-color --column?text --no-column --abbrev?text --no-abbrev --ignore-case --quiet | text* repo needs:--list,--contains,--no-contains,--merged,--no-merged,--points-at
+git tag | -li -n?text --list --contains?text --no-contains?text --merged?text --no-merged?text --points-at=text --sort=format --format=format --color?text --column?text --no-column --ignore-case | text* repo needs:-l,--list,--contains,--no-contains,--merged,--no-merged,--points-at
 git remote | -v --verbose | none repo
 git remote get-url | --push --all | text repo
 git stash list | @diff @walk | rev* repo
@@ -38,7 +38,7 @@ git cat-file | -tsep | rev* repo
 git describe | --tags --all --always --long --abbrev?text --dirty?text --broken?text --match=text --exclude=text --contains --exact-match --first-parent --candidates=text --debug | rev* repo
 git merge-base | -a --all --is-ancestor --fork-point --octopus --independent | rev* repo
 git name-rev | --tags --name-only --refs=text --exclude=text --all --no-undefined --always | rev* repo
-git for-each-ref | --format=format --sort=text --count=text --points-at=text --contains?text --no-contains?text --merged?text --no-merged?text --ignore-case --shell --color?text | text* repo
+git for-each-ref | --format=format --sort=format --count=text --points-at=text --contains?text --no-contains?text --merged?text --no-merged?text --ignore-case --shell --color?text | text* repo
 git show-ref | -qds --head --heads --branches --tags --verify --quiet --dereference --hash?text --abbrev?text | text* repo
 git show-branch | -ar --all --remotes --current --list --topo-order --date-order --sparse --sha1-name --no-name --more=text --merge-base --independent | rev* repo
 git symbolic-ref | -q --short --quiet --no-recurse | text repo
@@ -51,8 +51,6 @@ git config | -z --get --get-all --null --name-only --show-origin --show-scope --
 git config get | -z --all --null --show-origin --show-scope --local --bool --int --type=text --default=text | text repo
 go version | --m --v | name* go
 go env | --json --changed | text* go
-go doc | --all --c --cmd --short --src --u | text* here go
-go help | | text* go
 `
 
 // gitGlobals are the options before git's subcommand that affect only the output.
@@ -140,15 +138,6 @@ func checkReflog(c *call, p *parsed) {
 		case "expire", "delete", "drop", "write", "exists", "list":
 			c.w.fx.flag(Deletes, "git reflog "+p.operands[0])
 			c.w.fx.unknown("git reflog " + p.operands[0] + " is not known to only read")
-		}
-	}
-}
-
-// checkGoDoc refuses a package with a version, which go doc would download.
-func checkGoDoc(c *call, p *parsed) {
-	for _, op := range p.operands {
-		if strings.Contains(op, "@") || !static(op) {
-			c.w.fx.flag(Network, "go doc fetches "+show(op))
 		}
 	}
 }

@@ -72,8 +72,8 @@ hexdump, hd | -bcCdovx -e=text -n=text -s=text --canonical --length=text --skip=
 xxd | -abdeipu -c=text -g=text -l=text -s=text | file first plain
 strings | -af -n=text -t=text -e=text -NUM --all --print-file-name --bytes=text --radix=text --encoding=text | file* harmless
 base64, base32 | -di -w=text --decode --ignore-garbage --wrap=text | file* harmless
-md5sum, sha1sum, sha224sum, sha256sum, sha384sum, sha512sum, b2sum | -bctwz --binary --check --text --tag --zero --ignore-missing --quiet --status --strict --warn | file* harmless
-shasum | -bct -a=text --algorithm=text --check | file*
+md5sum, sha1sum, sha224sum, sha256sum, sha384sum, sha512sum, b2sum | -btz --binary --text --tag --zero | file* harmless
+shasum | -bt -a=text --algorithm=text | file*
 cksum, sum | -rs | file* harmless
 cmp | -bls -i=text -n=text --print-bytes --ignore-initial=text --verbose --bytes=text --quiet --silent | file*
 diff | -abBdeEiNnpqrstTuwyZc -C=text -U=text -W=text -F=text -I=text -x=text -D=text -NUM --normal --brief --report-identical-files --context?text --unified?text --ed --rcs --side-by-side --width=text --left-column --suppress-common-lines --show-c-function --show-function-line=text --label=text --expand-tabs --initial-tab --recursive --no-dereference --new-file --unidirectional-new-file --ignore-file-name-case --exclude=text --starting-file=text --ignore-case --ignore-tab-expansion --ignore-trailing-space --ignore-space-change --ignore-all-space --ignore-blank-lines --ignore-matching-lines=text --text --strip-trailing-cr --color?text --minimal --speed-large-files | file*

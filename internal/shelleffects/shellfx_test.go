@@ -209,6 +209,9 @@ func FuzzAnalyze(f *testing.F) {
 			f.Add(cmd)
 		}
 	}
+	for _, cmd := range []string{"ls # a \\\nrm x", "cat <<'E'\nE\nrm x", "echo $(cat <<E\nx\nE\n)", "cat <<\"a\\$b\"\na$b\nrm x", "echo \"a\"#b", "cat {a,b} <(ls)", "echo $((1+2)) ${x:-y}"} {
+		f.Add(cmd)
+	}
 	f.Fuzz(func(t *testing.T, cmd string) {
 		a := analyze(cmd, workspace)
 		if !ReadOnly(a) {

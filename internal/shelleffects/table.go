@@ -237,6 +237,7 @@ func (c *call) split(r *row, args []string, p *parsed) bool {
 				c.w.fx.unknown(c.name + " gets a word that may turn out an option: " + show(a))
 				return false
 			}
+			c.w.leading = union(c.w.leading, c.st.dirs)
 			p.operands = append(p.operands, a)
 		case len(a) > 1 && a[0] == '-':
 			used, ok := c.option(r, a, args[i+1:], p)
@@ -385,7 +386,7 @@ func (c *call) word(k kind, word string) {
 	case rev:
 		c.revision(word)
 	case format:
-		if !static(word) || strings.Contains(word, "%G") || strings.Contains(word, "signature") {
+		if !static(word) || verifies.MatchString(word) {
 			w.fx.unknown("a format may ask to verify signatures, which runs a program")
 		}
 	case writes:
@@ -394,6 +395,10 @@ func (c *call) word(k kind, word string) {
 		w.write(word, c.st, "removes", Deletes)
 	}
 }
+
+// verifies matches the parts of a format that verify a signature: %G? with any modifier, and the
+// fields of a ref.
+var verifies = regexp.MustCompile(`(?i:signature)|%[^A-Za-z(]*G`)
 
 var globChars = regexp.MustCompile(`\[[^]]*\]|[*?]+`)
 

@@ -12,6 +12,8 @@ import (
 type walker struct {
 	opts     Options
 	src      string
+	leading  []string // see [Analysis]
+	posix    bool     // evaluate words as a sh without braces and $' does
 	fx       Effects
 	commands []Command
 	steps    int // remaining budget
@@ -144,6 +146,9 @@ func (w *walker) command(c syntax.Command, st *state) outcome {
 		if c.Stmt == nil {
 			return stay(st)
 		}
+		if call, ok := c.Stmt.Cmd.(*syntax.CallExpr); !ok || len(call.Assigns) > 0 || c.Stmt.Negated {
+			w.fx.unknown("measures the time of more than one plain command, which sh runs otherwise")
+		}
 		return w.stmt(c.Stmt, st)
 	case *syntax.TestClause:
 		w.testExpr(c.X, st)
@@ -270,11 +275,17 @@ func (w *walker) forClause(c *syntax.ForClause, st *state) outcome {
 		return stay(st)
 	}
 	items := w.expand(iter.Items, st)
+	if readTwice(iter.Items) {
+		w.posix = true
+		items = append(items, w.expand(iter.Items, st)...)
+		w.posix = false
+	}
 	if !iter.InPos.IsValid() {
 		items = []string{string(markSplit)} // the positional parameters
 	}
 	for _, item := range items {
 		if strings.ContainsRune(item, markGlob) {
+			w.leading = union(w.leading, st.dirs)
 			w.readName(item, st)
 		}
 	}

@@ -38,7 +38,7 @@ func (w *walker) expand(words []*syntax.Word, st *state) []string {
 	var out []string
 	for _, x := range words {
 		x = &syntax.Word{Parts: slices.Clone(x.Parts)} // SplitBraces modifies its argument, and loop bodies are evaluated again
-		if !syntax.SplitBraces(x) {
+		if w.posix || !syntax.SplitBraces(x) {
 			out = append(out, w.eval(x, st))
 			continue
 		}
@@ -52,6 +52,21 @@ func (w *walker) expand(words []*syntax.Word, st *state) []string {
 		}
 	}
 	return out
+}
+
+// readTwice reports whether sh gives words another value than bash: it knows neither braces nor $'.
+func readTwice(words []*syntax.Word) bool {
+	return slices.ContainsFunc(words, func(x *syntax.Word) bool {
+		return syntax.SplitBraces(&syntax.Word{Parts: slices.Clone(x.Parts)}) || dollarQuoted(x)
+	})
+}
+
+// dollarQuoted reports whether a word holds a $' quotation.
+func dollarQuoted(x *syntax.Word) bool {
+	return x != nil && slices.ContainsFunc(x.Parts, func(p syntax.WordPart) bool {
+		q, ok := p.(*syntax.SglQuoted)
+		return ok && q.Dollar
+	})
 }
 
 // unbrace expands braces, to at most limit words.
@@ -127,7 +142,11 @@ func (w *walker) parts(parts []syntax.WordPart, quoted bool, st *state) string {
 			if p.Dollar && strings.Contains(p.Value, "'") {
 				w.fx.unknown("quotes a quote in a way that sh reads otherwise")
 			}
-			b.WriteString(singleQuoted(p))
+			if p.Dollar && w.posix {
+				b.WriteString("$" + p.Value)
+			} else {
+				b.WriteString(singleQuoted(p))
+			}
 		case *syntax.DblQuoted:
 			if p.Dollar {
 				w.fx.unknown("translates a string")

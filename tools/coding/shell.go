@@ -204,7 +204,8 @@ func withStatus(text, status string) string {
 // shellEffects returns the effects of a command line, where they can be derived from its text.
 // Everything else, and everything that continues after the call has returned, is unknown.
 func (w *Workspace) shellEffects(in shellIn) agent.Effects {
-	e := fromShell(shelleffects.Analyze(in.Command, shelleffects.Options{Root: w.real, Dir: in.Dir}))
+	a := shelleffects.Analyze(in.Command, shelleffects.Options{Root: w.real, Dir: in.Dir})
+	e := w.withPlaces(fromShell(a), a)
 	// The analysis only sees text; here the real destinations of names are looked up.
 	for _, p := range e.Reads {
 		if r := w.readEffects(p); r.Flags != 0 {
