@@ -140,8 +140,7 @@ func (s *Store) ready() error {
 	return s.writable()
 }
 
-// writable checks that this process may write. If the previous writer is gone, this process becomes
-// the writer.
+// missing leaves out keys that the store has, and repetitions of a key.
 func (s *Store) writable() error {
 	switch {
 	case s.isClosed():
