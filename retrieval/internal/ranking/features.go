@@ -198,8 +198,9 @@ func (q *Query) named(f *Info, x *[numFeatures]float32) {
 	}
 }
 
-// count returns the number of words of a name, and the number of those in the query. name is the
-// name as written, which shows its humps, cut to the length of low.
+// count returns the number of words in a name, and how many of them the query contains. The
+// parameter low is the name in lower case; name has the original capitals, which separate its
+// words, cut to the length of low.
 func (q *Query) count(low, name string) (all, in int) {
 	EachTerm(name[:min(len(low), len(name))], &q.split, func(t []byte) {
 		if t[0] == words.Whole {

@@ -162,15 +162,15 @@ func (d *definer) operandExpected() bool {
 	return false
 }
 
-// define records that the token is a definition's name, and whether a chunk may begin with its
-// line.
+// define records that a token is a definition's name, and whether a chunk may begin with the
+// definition's line.
 func (d *definer) define(tok int, chunk bool) {
 	t := &d.x.tokens[tok]
 	t.Kind = Definition
 	if !chunk {
 		return
 	}
-	// The line of the definition's first word: the name may be several lines below.
+	// The line of the definition's first word. The name may be several lines below it.
 	for i := len(d.x.lines) - 1; i >= 0; i-- {
 		if l := &d.x.lines[i]; l.start <= t.Start {
 			if l.def < 0 {
@@ -181,7 +181,8 @@ func (d *definer) define(tok int, chunk bool) {
 	}
 }
 
-// move makes the next word of a dotted name the defined name: M.parse, self.build.
+// move makes the next word of a dotted name the defined name, such as parse in M.parse and build in
+// self.build.
 func (d *definer) move(to int) {
 	from := d.name
 	d.name = to
