@@ -188,8 +188,8 @@ func TestTwoWriters(t *testing.T) {
 	}
 }
 
-// TestOpenTogether: several processes open a tree without an index at the same time; all succeed,
-// and one index remains.
+// TestOpenTogether opens a tree without an index in several processes at the same time. All must
+// succeed, and one index must remain.
 func TestOpenTogether(t *testing.T) {
 	t.Parallel()
 	dir, cache := lessGoSource(t, "encoding"), t.TempDir()
