@@ -211,7 +211,7 @@ func TestBanditSurvivesKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := int(s.Arms["a"].All[0])
-		if n < acknowledged || n > acknowledged+started { // each may have been killed after the write and before its acknowledgement
+		if n < acknowledged || n > acknowledged+started { // a process may have been killed after a write and before its acknowledgement
 			t.Fatalf("%d outcomes are in the file; %d were acknowledged by %d processes", n, acknowledged, started)
 		}
 		acknowledged = n
