@@ -138,7 +138,7 @@ func (b *Breaker) refusal(now time.Time) time.Duration {
 	return 0
 }
 
-// probeWait is how long callers are asked to wait while another request probes.
+// probeWait is the time that callers are asked to wait while another request probes.
 const probeWait = time.Second
 
 // Stream asks the wrapped model, unless the breaker is open.

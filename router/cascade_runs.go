@@ -67,7 +67,7 @@ type RunsResult[T any] struct {
 	MicroDollars int64       // of all attempts
 }
 
-// CascadeRuns gives a task to the candidate with the best expected value for its cost, checks the
+// CascadeRuns assigns a task to the candidate with the best expected value for its cost, checks the
 // result, and tries other candidates while that is worth the cost. If no attempt passes, the best
 // is the one that is most likely right, or without odds the last. A result is returned even if
 // there is an error, which means that ctx ended or that every candidate failed.
