@@ -18,18 +18,18 @@ type Evidence struct {
 	Stack   []Frame   // stack of the panic that ended a failing test, innermost first
 }
 
-// hardly is the share of passing profiles up to which a line counts as run by hardly any passing
-// test.
+// hardly is the largest share of passing profiles for which a line still counts as run by hardly
+// any passing test.
 const hardly = 0.05
 
 // Marks returns the marks of a function's lines. If the coverage of several failing tests is known
-// separately, a line counts as run if all of them run it. If no line of the function is run by all,
-// it counts if any of them runs it.
+// separately, a line counts as run if all of them run it. If no line of the function is run by all
+// of them, a line counts as run if any of them runs it.
 func Marks(f Function, e Evidence) []Mark {
 	marks := make([]Mark, f.End-f.Start+1)
 	fails, passes := counts(f, e.Failing), counts(f, e.Passing)
 	least := 1
-	if n := len(e.Failing); n > 1 && slices.Contains(fails, n) { // a single fault is in lines that all of them run
+	if n := len(e.Failing); n > 1 && slices.Contains(fails, n) { // a single fault is in a line that all of them run
 		least = n
 	}
 	for i := range marks {
@@ -49,11 +49,11 @@ func Marks(f Function, e Evidence) []Mark {
 	return marks
 }
 
-// reach adds to the scores of functions that may have been called by those on the stack and have
-// returned: those that they mention, and those that these mention in turn. Functions that no
-// passing test runs are more suspicious.
+// reach adds to the scores of functions that may have been called by the functions on the stack and
+// may have returned: the functions that those on the stack mention, and the functions that these
+// mention in turn. Functions that no passing test runs are more suspicious.
 func (e Evidence) reach(ranked []Ranked) {
-	const steps, most = 3, 0.08 // lower than the score of the hundredth frame of a stack
+	const steps, most = 3, 0.08 // most is lower than the score of the hundredth frame of a stack
 	named := map[string][]int{}
 	var from []int
 	depth := make([]int, len(ranked))
