@@ -104,18 +104,18 @@ type Ranked struct {
 	Function
 	Score float64 // higher is more suspicious; comparable only within one ranking
 	Marks []Mark
-	Names []string // names that it may need and does not have; not set by Rank but by [Names.Fill]
-	Like  []string // lines of other functions that are similar to its own, each after its function's name and a tab; also set by [Names.Fill]
+	Names []string // names that it may need but does not contain; set by [Names.Fill], not by Rank
+	Like  []string // lines of other functions that are similar to lines of this one, each prefixed with its function's name and a tab; also set by [Names.Fill]
 }
 
-// Rank orders functions by how likely they are at fault, and leaves out those that the evidence
-// clears: a fault that a failing test detects is in a function that the test ran. Functions on the
-// stack of a panic come first, innermost first. The others are ordered by Ochiai's measure (Ochiai
-// 1957; as a fault locator Abreu, Zoeteweij and van Gemund, TAICPART 2007) on whole functions, then
-// on their most suspicious line, then by the share of words that they have in common with the
-// tests' names. If the coverage was lost in a panic, functions mentioned by those on its stack come
-// after them: the value that they returned may be wrong. Without any evidence all functions are
-// returned, by name.
+// Rank orders functions by the likelihood that they are at fault. It leaves out functions that no
+// failing test ran, since a fault that a test detects is in a function that the test ran. Functions
+// on the stack of a panic come first, innermost first. The others are ordered by Ochiai's measure
+// (Ochiai 1957; used to locate faults by Abreu, Zoeteweij and van Gemund, TAICPART 2007), first of
+// the whole function, then of its most suspicious line, then by the share of words that they have
+// in common with the tests' names. If the coverage was lost in a panic, functions mentioned by
+// those on its stack come next, since they may have returned a wrong value. Without any evidence
+// all functions are returned, by name.
 func Rank(fns []Function, e Evidence) []Ranked {
 	ranked := make([]Ranked, 0, len(fns))
 	words := wordsOf(e.Failed)
@@ -136,7 +136,8 @@ func Rank(fns []Function, e Evidence) []Ranked {
 	return ranked
 }
 
-// suspicion returns more than 0.001 for a function that a failing test ran, and otherwise 0.
+// suspicion returns a number greater than 0.001 for a function that a failing test ran, and
+// otherwise 0.
 func (e Evidence) suspicion(f Function) float64 {
 	score := 0.0
 	for i, fr := range e.Stack {
@@ -185,7 +186,8 @@ func sameFunction(frame, name string) bool {
 	return frame == name || strings.HasPrefix(frame, name+".")
 }
 
-// likeness returns the share, 0 to 1, of a function name's words that occur in names of tests.
+// likeness returns the share, from 0 to 1, of the words of a function's name that occur in names of
+// tests.
 func likeness(name string, words map[string]bool) float64 {
 	return share(nameWords(name), words)
 }
@@ -204,8 +206,8 @@ func share(ws []string, words map[string]bool) float64 {
 	return float64(n) / float64(len(ws))
 }
 
-// nameWords splits a name at its capitals and punctuation: "(*Reader).ReadLine" is reader, read and
-// line. The word test is left out.
+// nameWords splits a name at its capitals and punctuation: "(*Reader).ReadLine" becomes reader,
+// read and line. The word test is left out.
 func nameWords(name string) []string {
 	var words []string
 	start := -1
