@@ -3,8 +3,8 @@ package jsonrepair
 import "strings"
 
 // ending finds the end of a string whose inner quotes may be unescaped. A quote ends the string if
-// the text after it could only follow a string: a colon after a key; a closing bracket, or a comma
-// and the next element, after a value. Any other quote belongs to the text.
+// the text after the quote can only follow a string: for a key, a colon; for a value, a closing
+// bracket, or a comma and the next element. Any other quote belongs to the text.
 type ending struct {
 	r       *repairer
 	q       quote
@@ -12,10 +12,10 @@ type ending struct {
 	doubled bool // the string opened with two quotes
 	start   int
 
-	end, next   int  // of the content; after the closing quote
-	inner       int  // unescaped quotes inside
+	end, next   int  // end of the content; position after the closing quote
+	inner       int  // number of unescaped quotes in the content
 	pair        bool // the last inner quote opens a pair, as in say "hi
-	closedTwice bool // it closed with two quotes
+	closedTwice bool // the string closed with two quotes
 	depth       int  // brackets open inside the text
 	member      bool // something that looks like the next member is inside the text, outside brackets
 }

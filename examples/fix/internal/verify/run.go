@@ -98,7 +98,7 @@ func (b *Binary) try(ctx context.Context, variant int) (*Outcome, *ran, []string
 	return o, first, names, nil
 }
 
-// apart runs the failing tests and the others separately for their coverage.
+// apart runs the failing tests and the other tests separately for their coverage.
 func (b *Binary) apart(ctx context.Context, variant int, first *ran, early bool, names []string, limit time.Duration, o *Outcome) error {
 	rest := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(o.Failed, n) })
 	if len(rest) == 0 {
@@ -171,5 +171,5 @@ func (b *Binary) others(function string) []byte {
 	return withRan(b.blank, union)
 }
 
-// Runs returns how often the binary was started, and its total running time.
+// Runs returns the number of times that the binary was started, and its total running time.
 func (b *Binary) Runs() (int, time.Duration) { return b.runs, b.spent }
