@@ -194,7 +194,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestHostileAllocation: memory is not allocated on a file's word alone.
+// TestHostileAllocation: the counts in a file alone do not cause large allocations.
 func TestHostileAllocation(t *testing.T) {
 	cases := hostile()
 	large := cases["empty"]
