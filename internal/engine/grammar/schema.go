@@ -250,7 +250,8 @@ func repeats(nums []*numC) bool {
 
 const maxHolds = 3
 
-// holds adds the requirements of contains: each item may be one that counts or one that does not.
+// holds adds the requirements of contains: each item may be one that counts towards it or one that
+// does not.
 func (sb *schemaBuilder) holds(c *arrC, a *arrayOp) error {
 	if len(c.holds) == 0 {
 		return nil

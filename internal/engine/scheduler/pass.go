@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// minChunk is the smallest share of a pass that a prompt gets. A smaller one would read all weights
-// for little benefit.
+// minChunk is the smallest share of a pass that a prompt gets. With a smaller share, a pass would
+// read all weights for little benefit.
 const minChunk = 32
 
 // scoreChunk limits the rows of logits that a pass of taskScore keeps at a time.
@@ -59,7 +59,7 @@ func (e *Engine) pass() {
 // numberError returns the NumberError in err if it concerns only some of the pass's slices.
 func numberError(err error) *transformer.NumberError {
 	if err == nil {
-		return nil // the usual case, without the allocation below
+		return nil // the usual case; avoids the allocation below
 	}
 	var e *transformer.NumberError
 	errors.As(err, &e)
