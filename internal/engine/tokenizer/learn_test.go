@@ -42,7 +42,8 @@ func TestVectorsWithoutVocabulary(t *testing.T) {
 	}
 }
 
-// learnAll repeats learn for all vectors until no more pieces can be learned.
+// learnAll calls learn for all vectors five times, after which no more pieces can be learned, and
+// returns the number of known pieces that matched in the last round.
 func learnAll(t *testing.T, name string, vs []vector) (int, error) {
 	t.Helper()
 	known := map[string][]int32{}
