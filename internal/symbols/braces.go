@@ -34,7 +34,7 @@ type bracesReader struct {
 	pending int    // definition that the current statement belongs to, or -1
 	skip    int    // tokens before this index are inside something that is not read
 	old     bool   // the current head contains a semicolon, because its parameters are in K&R style
-	adorned [2]int // a statement's start, and the end of its decorations as far as they have been read
+	adorned [2]int // a statement's start, and the end of the decorations read so far
 }
 
 func (b *bracesReader) read() {
