@@ -22,8 +22,9 @@ type Config struct {
 	// than the input price for writing to it.
 	Prices agent.Price
 
-	// Calls is the number of model calls still to come, for a host that knows it. With 0, pruning
-	// happens once keeping the prunable tokens has cost as much as the cache that pruning breaks.
+	// Calls is the number of model calls still to come, if the host knows it. If it is 0, the
+	// compactor prunes once keeping the prunable tokens has cost as much as the cache that pruning
+	// breaks.
 	Calls int
 	// KeepTurns is the number of latest model calls that stay unchanged while anything else can go;
 	// 0 means 6.
@@ -71,12 +72,12 @@ func New(cfg Config) *Compactor {
 }
 
 // Compact returns a history of at most budget tokens that replaces msgs; msgs itself is not
-// changed. The package comment says what goes first. If msgs is within the budget, only two kinds
-// of change are made: to what no request has sent yet, and those that pay for the cache that they
-// break.
+// changed. The package comment says what goes first. If msgs is within the budget, Compact changes
+// only the parts that no request has sent yet, and otherwise only prunes if the saved tokens pay
+// for the broken cache.
 //
-// The error says that msgs breaks the rule of [agent.CheckPairing], or that the newest user message
-// alone is over the budget; in both cases Compact returns msgs itself.
+// Compact returns an error, and msgs itself, if msgs breaks the rule of [agent.CheckPairing] or if
+// the newest user message alone is over the budget.
 func (c *Compactor) Compact(ctx context.Context, msgs []agent.Message, budget int) ([]agent.Message, Report, error) {
 	if err := agent.CheckPairing(msgs); err != nil {
 		return msgs, Report{}, fmt.Errorf("compaction: compact: %w", err)
@@ -88,7 +89,7 @@ func (c *Compactor) Compact(ctx context.Context, msgs []agent.Message, budget in
 	rep := Report{Before: h.total}
 	full := h.total > room
 	if rep.Pruned = c.takeIn(ctx, h); rep.Pruned > 0 {
-		h = c.survey(h.msgs) // whatever the new results point at is needed again
+		h = c.survey(h.msgs) // results that the new results point at are needed again
 	}
 	switch {
 	case !full:
@@ -110,8 +111,8 @@ func (c *Compactor) Compact(ctx context.Context, msgs []agent.Message, budget in
 }
 
 // room returns the part of a budget that is left for messages, in tokens as the meter weighs them.
-// What the provider, or a model that counts tokens itself, reports for the live prompt takes
-// precedence over the meter.
+// If the provider, or a model that counts tokens itself, has reported the size of the live prompt,
+// that number is used instead of the meter's.
 func (c *Compactor) room(h *history, live *agent.Request, tokens int64, budget int) int {
 	room := budget
 	if live != nil {

@@ -2,9 +2,9 @@ package compaction
 
 import "github.com/luthier-dev/luthier/internal/digest"
 
-// ToolOutput is the output of a tool with what is known about it. Text alone is enough: the tools
-// that wrote it are recognised from the text, section by section, since one log often holds
-// several.
+// ToolOutput is the output of a tool, with the tool's name and command line if they are known. Text
+// alone is enough: Digest recognises the tools that wrote it from the text, section by section,
+// since one log often holds the output of several tools.
 type ToolOutput struct {
 	Tool     string // the tool's name, may be empty
 	Command  string // the command line, may be empty
@@ -14,7 +14,7 @@ type ToolOutput struct {
 
 // Digested holds what Digest kept.
 type Digested struct {
-	Text   string // to be shown to a model; valid UTF-8
+	Text   string // for a model to read; valid UTF-8
 	Tokens int    // an estimate of Text's tokens, at most the budget
 	Facts  []Fact // the lines of Text classified by kind, in the order of the text
 }
@@ -26,7 +26,7 @@ type Fact struct {
 	Line int // line number in the raw output, from 1; 0 for the exit code
 }
 
-// FactKind says what a fact is about.
+// FactKind is the kind of a [Fact], such as an error or a frame of a stack trace.
 type FactKind string
 
 // The kinds of facts.

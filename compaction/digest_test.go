@@ -55,8 +55,8 @@ func TestDigestOfARun(t *testing.T) {
 	}
 }
 
-// TestDigestBudgets: as the budget shrinks, details go before names, and no digest exceeds its
-// budget.
+// TestDigestBudgets checks that details are dropped before names as the budget shrinks, and that no
+// digest exceeds its budget.
 func TestDigestBudgets(t *testing.T) {
 	var log strings.Builder
 	for _, name := range []string{"Add", "Remove", "Total", "Tax", "Ship"} {
@@ -77,7 +77,8 @@ func TestDigestBudgets(t *testing.T) {
 	}
 }
 
-// TestDigestUnknown: of an unknown tool's output, the unusual line and the last lines are kept.
+// TestDigestUnknown checks that a digest of an unknown tool's output keeps the unusual line and the
+// last lines.
 func TestDigestUnknown(t *testing.T) {
 	log := strings.Repeat("frobnicating widget 17 of 90\nwidget polished in 4 ms\n", 900) + "the reactor has gone purple at step 41\n" +
 		strings.Repeat("frobnicating widget 18 of 90\nwidget polished in 5 ms\n", 900) + "halted after 1800 widgets\n"

@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/tools"
 )
 
-// A history that is too long: what was read long ago becomes a stub with its outline and a handle;
-// the user's words and the latest turns stay.
+// A history that is too long: a file that was read long ago becomes a stub with its outline and a
+// handle; the user's words and the latest turns stay.
 func ExampleCompactor_Compact() {
 	source := "package store\n\n// Put stores a value.\nfunc (s *Store) Put(key string, value []byte) error {\n" +
 		strings.Repeat("\ts.log(\"storing one of many values\")\n", 120) + "\treturn nil\n}\n"

@@ -75,9 +75,9 @@ func kept(m agent.Message) bool {
 	return m.Role == agent.RoleUser && !isFold(m) && !isReminder(m)
 }
 
-// tailOf returns the index where the latest turns begin that fit into room tokens. A turn is a
-// model's message with its results and what the user said after it; the user's words are counted
-// elsewhere.
+// tailOf returns the index at which the tail begins: the latest turns that together fit into room
+// tokens. A turn is a model's message with its results and the user messages after it; the tokens
+// of the user's words are not counted here.
 func (c *Compactor) tailOf(h *history, room int) int {
 	tail, used := len(h.msgs), 0
 	for i := len(h.msgs) - 1; i >= 0; i-- {
@@ -133,7 +133,7 @@ func (c *Compactor) foldText(ctx context.Context, h *history, tail int, summary 
 	return strings.TrimSpace(b.String())
 }
 
-// earlierSummary returns the summary in an earlier fold, for when no new one is written.
+// earlierSummary returns the summary of an earlier fold, for use if no new one is written.
 func (c *Compactor) earlierSummary(ms []agent.Message, words int) string {
 	for _, m := range slices.Backward(ms) {
 		if !isFold(m) {
@@ -264,7 +264,7 @@ func (c *Compactor) squeeze(ctx context.Context, h *history, cl *cell, tokens in
 	}
 }
 
-// onlyUsers drops every turn. What the user said before the newest message is cut to the remaining
+// onlyUsers drops every turn. The user's words before the newest message are cut to the remaining
 // room.
 func (c *Compactor) onlyUsers(ctx context.Context, h *history, summary string, words, room int) *history {
 	newest, count, total := -1, 0, 0
@@ -281,7 +281,7 @@ func (c *Compactor) onlyUsers(ctx context.Context, h *history, summary string, w
 	}
 	var out []agent.Message
 	for i, m := range h.msgs {
-		if i == newest { // what led to the newest message comes before it
+		if i == newest { // the messages that led to the newest one come before it
 			out = append(out, note)
 		}
 		switch {

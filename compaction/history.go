@@ -11,11 +11,11 @@ import (
 // messages are replaced, never changed in place, since a session shares them.
 type history struct {
 	msgs   []agent.Message
-	tokens []int // of each message
+	tokens []int // of each message of msgs
 	total  int
 	cells  []cell
 	steps  int // model calls so far
-	sent   int // messages up to here were part of the last request, so a cache may hold them
+	sent   int // the first sent messages were part of the last request, so a cache may hold them
 }
 
 // cell is a part of a message that could be shortened.
@@ -23,7 +23,7 @@ type cell struct {
 	msg, part int
 	what      cellKind
 	tokens    int
-	step      int    // the model call it belongs to, from 1
+	step      int    // the number of the model call that the cell belongs to, from 1
 	act       action // set for results
 	failed    bool   // the result is an error
 	stub      bool   // it was shortened before
@@ -130,7 +130,7 @@ func nextCall(ps []agent.Part, i int) int {
 	return -1
 }
 
-// refresh treats a result as being as recent as the latest result that points at it.
+// refresh treats a result as if it were as recent as the latest result that points at it.
 func (h *history) refresh() {
 	var at map[string]int
 	for i := len(h.cells) - 1; i >= 0; i-- {
@@ -202,7 +202,8 @@ func (h *history) markStale() {
 	}
 }
 
-// span is a range of lines. Both 0 means the whole file; last 0 means to its end.
+// span is a range of lines. If both are 0, it is the whole file; if only last is 0, it extends to
+// the end of the file.
 type span struct{ first, last int }
 
 func (s span) covers(o span) bool {
@@ -217,19 +218,18 @@ func (s span) covers(o span) bool {
 	return s.first <= o.first && o.last != 0 && o.last <= s.last
 }
 
-// How much of the latest work counts as current: its exact lines stay as long as anything else can
-// go.
+// Limits of the current work. Its exact lines stay as long as anything else can be removed.
 const (
-	workFiles = 3  // files changed most recently
-	workReads = 2  // latest reads of each of these files
-	workEdits = 3  // results of the latest edits
-	workSteps = 25 // an edit longer ago than this many model calls is finished
+	workFiles = 3  // number of files changed most recently
+	workReads = 2  // number of latest reads of each of these files
+	workEdits = 3  // number of results of the latest edits
+	workSteps = 25 // an edit more than this many model calls ago is finished
 )
 
 // markExact protects the exact lines that the current work needs: the latest edits, and the latest
 // reads of the files they changed.
 func (h *history) markExact() {
-	files := map[string]int{} // files of the latest edits, with the number of protected reads of each
+	files := map[string]int{} // the files of the latest edits, and the number of protected reads of each
 	edits := 0
 	for i := len(h.cells) - 1; i >= 0; i-- {
 		cl := &h.cells[i]
@@ -276,7 +276,7 @@ func (h *history) replace(c *Compactor, cl *cell, p agent.Part) {
 	cl.tokens += h.tokens[cl.msg] - before
 }
 
-// age returns the number of model calls since the cell's own.
+// age returns the number of model calls after the call that the cell belongs to.
 func (h *history) age(cl *cell) int { return h.steps - cl.step }
 
 // isStub reports whether a compaction wrote the text.

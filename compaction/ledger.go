@@ -34,7 +34,7 @@ type LedgerFile struct {
 type LedgerCommand struct {
 	Line   string
 	Runs   int
-	Exit   string // how the last run ended: an exit code, "failed", or "" if the tool did not say
+	Exit   string // how the last run ended: an exit code, "failed", or "" if unknown
 	Result string // the last run's result in one line
 	Handle string // handle of its full output
 }
@@ -128,7 +128,7 @@ func (l *Ledger) ran(a *action, r *agent.ToolResult, text string) {
 	l.Commands = append(l.Commands, cmd)
 	switch good := known && code == 0; {
 	case good && wasBad:
-		l.Failing = nil // what failed before now passes
+		l.Failing = nil // tests that failed before now pass
 	case !good && len(failing) > 0:
 		l.Failing = failing
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // memo caches what was computed about texts and calls, since the same history is processed many
-// times and only its end is new. It makes answers faster but never changes them.
+// times and only its end is new. It never changes the results.
 type memo struct {
 	seed    maphash.Seed
 	mu      sync.Mutex
@@ -19,7 +19,8 @@ type memo struct {
 	seen    map[*agent.Part]*looked // messages, by their first part: a message in a history does not change
 }
 
-// looked holds what is known about a message's parts, at the token rates of that time.
+// looked holds what is known about a message's parts, measured at the token rates of the time of
+// the look.
 type looked struct {
 	tokens int
 	rates  *meterRates

@@ -98,7 +98,7 @@ func (m *meter) parts(ps []agent.Part) int {
 
 // prompt describes a request to the calibrator.
 func (m *meter) prompt(req *agent.Request) (p tokencount.Prompt, exact bool) {
-	fuzzy := 0 // bytes of parts that a provider counts by its own rules, or not at all
+	fuzzy := 0 // bytes of parts for which providers use other rules, or which they do not count at all
 	add := func(s string) { p.Texts = p.Texts.Add(m.memo.count(s)) }
 	var parts func(ps []agent.Part)
 	parts = func(ps []agent.Part) {
@@ -135,7 +135,7 @@ func (m *meter) prompt(req *agent.Request) (p tokencount.Prompt, exact bool) {
 	return p, float64(fuzzy/4) <= 0.02*p.Texts.Sum()
 }
 
-// learn corrects the rates by what a provider reported for a request.
+// learn corrects the rates by the usage that a provider reported for a request.
 func (m *meter) learn(req *agent.Request, u agent.Usage) {
 	tokens := u.Input
 	if tokens < u.CachedInput+u.CacheWrite { // some providers report only uncached tokens as input

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// names lists paths and identifiers that occur in text but not in rest, the most frequent first, as
-// many as fit into room bytes. They show a model what the text behind a handle is about.
+// names lists paths and identifiers that occur in text but not in rest, the most frequent first,
+// limited to room bytes. They show a model what the text behind a handle is about.
 func names(text, rest string, room int) string {
 	if room < 8 {
 		return ""

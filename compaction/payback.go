@@ -22,19 +22,20 @@ func ratesOf(p agent.Price) rates {
 	return r
 }
 
-// payback returns the number of further calls after which a change pays that removes R tokens and
-// leaves S tokens behind the first one removed.
+// payback returns the number of further calls after which a change pays off. The change removes R
+// tokens (the parameter removed), and S tokens (the parameter behind) remain after the first one
+// removed.
 //
 // A cache holds the beginning of a prompt. If a part in the middle becomes shorter, the S tokens
-// behind it have moved: the next call writes them again, for write*S, where it would have read them
-// for read*S. From then on every call reads R tokens less. So n more calls gain
+// behind it have moved: the next call writes them to the cache again at a cost of write*S, instead
+// of reading them at read*S. From then on every call reads R tokens less. So n more calls gain
 //
 //	n*read*R - (write-read)*S
 //
 // and the change pays after n = (write-read)/read * S/R calls, 11.5*S/R at the usual prices. It
 // costs nothing if S is zero, which is why results are shortened as they are recorded, before any
-// request has sent them. If something has to go anyway, everything behind it that may go goes with
-// it, since that increases R and decreases S.
+// request has sent them. If something has to be removed anyway, everything behind it that may be
+// removed is removed as well, since that increases R and decreases S.
 func (r rates) payback(removed, behind int) float64 {
 	if removed <= 0 || r.read <= 0 {
 		return 1e9
@@ -50,22 +51,23 @@ type cut struct {
 	gain    float64 // in tokens of plain input
 }
 
-// best finds the place to cut from. allowed returns how many tokens a cell would lose, 0 if it must
-// stay, and for how many calls it could have been gone already. The search runs from the end and
-// visits every place once, so that R and S are running sums.
+// best finds the place to cut from. The function allowed returns the number of tokens that a cell
+// would lose (0 if it must stay), and the number of calls since the cell could first have been
+// removed. The search runs from the end and visits every place once, so that R and S are running
+// sums.
 //
-// Nobody knows how many calls are still to come. If a host does, payback's formula decides.
-// Otherwise the ski-rental rule does: keep paying for what is not needed until that has cost as
-// much as the change, then make the change. However long the run turns out to be, this costs at
-// most twice what hindsight would. If a history grows evenly, it cuts at exactly the intervals that
-// cost the least, sqrt(2*(write-read)/read * S/g) calls at g tokens a call. Patience above one
-// waits longer: near the minimum the cost is flat, and cutting less often keeps more of the cache
-// and of the context.
+// If the host knows the number of calls still to come (the parameter calls), payback's formula
+// decides. Otherwise the ski-rental rule decides: keep paying for unneeded tokens until they have
+// cost as much as the change would, then make the change. Whatever the length of the run, this
+// costs at most twice as much as the best decision in hindsight. If a history grows evenly by g
+// tokens a call, the rule cuts at exactly the cheapest interval, sqrt(2*(write-read)/read * S/g)
+// calls. A patience above one waits longer: near the minimum the cost is flat, and cutting less
+// often keeps more of the cache and of the context.
 func (h *history) best(r rates, calls int, patience float64, least int, allowed func(*cell) (tokens, since int)) (cut, bool) {
 	var found cut
 	ok := false
 	removed, kept, msg := 0, 0, len(h.msgs)
-	paid := 0.0 // or would be, over the known calls
+	paid := 0.0 // the cost so far of keeping the cells, or the cost over the known calls
 	for i := len(h.cells) - 1; i >= 0; i-- {
 		cl := &h.cells[i]
 		for msg > cl.msg {
@@ -94,8 +96,8 @@ func (h *history) best(r rates, calls int, patience float64, least int, allowed 
 	return found, ok
 }
 
-// reach finds the latest place to cut from that brings the total to target, or the first possible
-// place if none does.
+// reach finds the latest place to cut from that reduces the total to target. It returns the first
+// possible place if none does.
 func (h *history) reach(target int, allowed func(*cell) int) (cut, bool) {
 	var found cut
 	ok := false

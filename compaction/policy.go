@@ -6,9 +6,9 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// This file is the policy of a [Compactor]: what recording, pruning and folding may do, and when.
-// How each of them works is in record.go, prune.go and fold.go; the price of a broken prompt cache,
-// which pruning weighs, is in payback.go.
+// This file is the policy of a [Compactor]: it decides what recording, pruning and folding may do,
+// and when. Their mechanics are in record.go, prune.go and fold.go; the price of a broken prompt
+// cache, which pruning weighs, is in payback.go.
 //
 // The numbers that a host may choose are in [Config]. Another policy is another [agent.Compactor]:
 // a type with a method Compact that returns a shorter history, within the budget and accepted by
@@ -23,14 +23,14 @@ import (
 
 // # Recording
 
-// records reports whether recording may shorten the results of an action of kind k. What was read
-// back on purpose and the todo list stay. Lines of files stay as well, except those that are
+// records reports whether recording may shorten the results of an action of kind k. Text that was
+// read back on purpose and the todo list stay. Lines of files stay as well, except those that are
 // already in the context.
 func records(k kind) bool { return k != kindRecall && k != kindPlan }
 
-// resultLimit returns about how many tokens of a result to keep for an action of kind k.
+// resultLimit returns the approximate number of tokens to keep of a result of an action of kind k.
 func (c *Compactor) resultLimit(k kind) int {
-	if k == kindSearch { // a search asked for each of its lines
+	if k == kindSearch { // a search explicitly requested each of its lines
 		return 2 * c.cfg.ResultTokens
 	}
 	return c.cfg.ResultTokens
@@ -45,8 +45,8 @@ func (c *Compactor) wordy(tokens int) bool {
 
 // When to prune a history that is within its budget: rarely and deeply.
 const (
-	leastCut = 3000 // tokens that must go at the least
-	patience = 2.5  // multiple of a change's price that not making the change must have cost
+	leastCut = 3000 // the minimum number of tokens to remove
+	patience = 2.5  // prune once not doing so has cost this multiple of the price of the change
 )
 
 // plan decides whether to prune a history that is within its budget, and from which cell on.
@@ -114,7 +114,7 @@ func (c *Compactor) stubSize(cl *cell) int {
 
 func (c *Compactor) saving(cl *cell) int {
 	if cl.stub && (cl.what != cellNarration || cl.tokens < 5*c.cfg.StubTokens) {
-		return 0 // except text that kept drafts of code when it was recorded: it goes once it is old
+		return 0 // do not shorten it; but text that kept drafts of code when it was recorded goes once it is old
 	}
 	if n := cl.tokens - c.stubSize(cl); n >= leastGain {
 		return n
@@ -126,8 +126,8 @@ func (c *Compactor) saving(cl *cell) int {
 
 // Depths and thresholds, in shares of the budget.
 const (
-	deep   = 0.45 // share at which pruning aims, so that a rewritten history lasts
-	enough = 0.70 // share below which pruning alone is enough
+	deep   = 0.45 // share that pruning aims at, so that a rewritten history lasts
+	enough = 0.70 // pruning alone is enough if the history is below this share
 )
 
 // makeRoom shortens a history that is over its room until it fits: it prunes, then folds the middle

@@ -44,8 +44,8 @@ func reads(n, tokens int) []agent.Message {
 	return ms
 }
 
-// replayCost returns the total cost of a run's prompts if a compactor is asked before every call,
-// and the number of times the history was rewritten.
+// replayCost calls a compactor before every model call of a run. It returns the total cost of the
+// run's prompts, and the number of times the history was rewritten.
 func replayCost(t *testing.T, c *Compactor, run []agent.Message) (cost float64, cuts int) {
 	t.Helper()
 	var live, held []agent.Message
@@ -71,8 +71,8 @@ func replayCost(t *testing.T, c *Compactor, run []agent.Message) (cost float64, 
 	return cost, cuts
 }
 
-// TestPlanPays: over long runs the planner costs clearly less than changing nothing, it cuts
-// rarely, and on runs that end early it loses little.
+// TestPlanPays checks that over long runs the planner costs clearly less than changing nothing and
+// cuts rarely, and that it loses little on runs that end early.
 //
 // Evidence: compaction · Pruning waits until it pays for the lost prompt cache
 func TestPlanPays(t *testing.T) {
@@ -92,7 +92,8 @@ func TestPlanPays(t *testing.T) {
 	}
 }
 
-// TestPlanKnowsTheEnd: with few calls to come nothing is pruned; with many, something is.
+// TestPlanKnowsTheEnd checks that nothing is pruned if few calls are still to come, and something
+// is if there are many.
 func TestPlanKnowsTheEnd(t *testing.T) {
 	ms := reads(30, 900)
 	if New(Config{Calls: 1}).Due(ms) {

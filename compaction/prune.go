@@ -10,7 +10,8 @@ import (
 // leastArgs is the minimum length of arguments that are shortened.
 const leastArgs = 150
 
-// apply writes the stubs of a plan and returns their number.
+// apply writes the stubs of a plan, each of about the given number of tokens, and returns their
+// number.
 func (c *Compactor) apply(ctx context.Context, h *history, plan cut, rule func(*cell) int, tokens int) int {
 	n := 0
 	for i := plan.from; i < len(h.cells); i++ {
@@ -22,7 +23,7 @@ func (c *Compactor) apply(ctx context.Context, h *history, plan cut, rule func(*
 	return n
 }
 
-// shorten replaces a cell with a stub of about so many tokens, if the stub is shorter.
+// shorten replaces a cell with a stub of about the given number of tokens, if the stub is shorter.
 func (c *Compactor) shorten(ctx context.Context, h *history, cl *cell, tokens int) bool {
 	var p agent.Part
 	switch old := h.msgs[cl.msg].Parts[cl.part].(type) {
@@ -31,7 +32,7 @@ func (c *Compactor) shorten(ctx context.Context, h *history, cl *cell, tokens in
 	case agent.Text:
 		p = agent.Text{Text: c.stubWords(ctx, old.Text, tokens, nil)}
 	case agent.Thinking:
-		p = agent.Thinking{} // removed by sweep
+		p = agent.Thinking{} // method sweep removes it later
 	case agent.ToolCall:
 		old.Args = c.stubArgs(ctx, old, tokens)
 		p = old

@@ -10,12 +10,12 @@ import (
 	"github.com/luthier-dev/luthier/internal/artifact"
 )
 
-// Record returns middleware that shortens results as they are recorded. At that time it costs
-// nothing, since no request has sent them yet. Terminal noise is removed, repeated lines are
-// folded, long outputs of commands are reduced to their important lines with the full text kept in
-// the store, and lines that are already in the context are not repeated. The lines of files stay
-// unchanged. Without a store only text without information is removed. The middleware also learns
-// from each answer how the model counts tokens.
+// Record returns middleware that shortens results as they are recorded. This breaks no prompt
+// cache, since no request has sent them yet. Terminal noise is removed, repeated lines are folded,
+// long outputs of commands are reduced to their important lines with the full text kept in the
+// store, and lines that are already in the context are not repeated. The lines of files stay
+// unchanged. Without a store, Record removes only text without information. The middleware also
+// learns from each answer how the model counts tokens.
 func (c *Compactor) Record() agent.Middleware {
 	return func(next agent.Handler) agent.Handler {
 		return func(ctx context.Context, op *agent.Op) error {
@@ -93,8 +93,8 @@ func (c *Compactor) recordWords(ctx context.Context, resp *agent.Response, live 
 	return out
 }
 
-// record shortens one result. If lossy is true, it may remove text that afterwards only the store
-// or the log has.
+// record shortens one result. If lossy is true, record may remove text that afterwards exists only
+// in the store or in the log.
 func (c *Compactor) record(ctx context.Context, call agent.ToolCall, r agent.ToolResult, live []agent.Message, lossy bool) (agent.ToolResult, bool) {
 	if len(r.Parts) == 0 || countTexts(r.Parts) != len(r.Parts) {
 		return r, false
@@ -126,7 +126,7 @@ func (c *Compactor) condensed(ctx context.Context, a *action, text string, lossy
 		return clean, len(clean) < len(text)
 	}
 	limit := c.resultLimit(a.kind)
-	all := c.original(ctx, text) // the original text, not what the tool left of it: the middle may hold the error
+	all := c.original(ctx, text) // the original text, not the part that the tool left of it: the middle may hold the error
 	if len(all) > len(text) {
 		_, folded = quiet(all)
 	}

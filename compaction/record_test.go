@@ -153,7 +153,7 @@ func TestRecordInTheLoop(t *testing.T) {
 	}
 }
 
-// TestRecordWithoutStore: without a place for the full text, nothing is lost except noise.
+// TestRecordWithoutStore checks that only noise is lost if there is no store for the full text.
 func TestRecordWithoutStore(t *testing.T) {
 	dir := t.TempDir()
 	m := agenttest.Script(agenttest.Join(agenttest.Text(strings.Repeat("I think aloud. ", 500)), agenttest.Call("c1", "shell", `{"command":"go test"}`)), agenttest.Text("done"))

@@ -18,8 +18,8 @@ import (
 // TestReplay replays real recorded runs with prompts of at least 48,000 tokens through every
 // policy, prints what each costs and loses, and checks the policy of this package against its
 // thresholds. The simple policies show whether the measure is still as strict as when the
-// thresholds were set: keeping the ends of results (head-tail-2k) then cost 64.6 % and had 97.8 %
-// support.
+// thresholds were set: at that time, keeping the ends of results (head-tail-2k) cost 64.6 % and had
+// 97.8 % support.
 //
 // Evidence: compaction · A policy is measured on replayed runs
 func TestReplay(t *testing.T) {
@@ -83,8 +83,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// luthierPolicies returns the policies of this package: as an agent uses it; without the shortening
-// of results as they are recorded; and with only Compact, called before every request.
+// luthierPolicies returns the policies of this package: as an agent uses it; without shortening
+// results as they are recorded; and with Compact alone, called before every request.
 func luthierPolicies() []replay.Policy {
 	policy := func(name string, parts func(summariser agent.Model) replay.Parts) replay.Policy {
 		return replay.Policy{Name: name, New: func(m agent.Model) (replay.Parts, error) { return parts(m), nil }}

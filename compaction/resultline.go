@@ -7,7 +7,7 @@ import (
 
 // resultLine summarises the result of a command in one line, and returns the tests that failed.
 func resultLine(a *action, text string, code int) (line string, failing []string) {
-	if isStub(text) { // everything in a stub after its first line is the digest already
+	if isStub(text) { // everything after the first line of a stub is already the digest
 		_, text, _ = strings.Cut(text, "\n")
 	}
 	d := Digest(ToolOutput{Tool: a.tool, Command: a.command, Text: withoutStatus(text), ExitCode: code}, 200)

@@ -8,7 +8,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/shelleffects"
 )
 
-// shell works out what a command line does. Only what all of its parts agree on counts: a single
+// shell works out the purpose of a command line. The kinds of all its parts must agree: a single
 // program that may do anything makes the whole line a command.
 func (a *action) shell(line string) {
 	a.kind = kindCommand
@@ -107,8 +107,8 @@ func (a *action) special(line string) bool {
 	return true
 }
 
-// kindOfProgram returns the kind of a program. quiet is true for programs, such as cd, that say
-// nothing about the purpose of the whole line.
+// kindOfProgram returns the kind of a program. If quiet is true, the program, such as cd, does not
+// affect the purpose of the whole line.
 func kindOfProgram(c *shelleffects.Command) (k kind, quiet bool) {
 	name := c.Name[strings.LastIndexByte(c.Name, '/')+1:]
 	switch name {
@@ -164,7 +164,7 @@ func kindOfGit(args []string) kind {
 	return kindCommand
 }
 
-// readBy takes path and lines from the arguments of a program that shows a file.
+// readBy takes the path and the lines from the arguments of a program that shows a file.
 func (a *action) readBy(c *shelleffects.Command) {
 	ops := operands(c.Args)
 	switch c.Name {

@@ -37,8 +37,8 @@ func (c *Compactor) store(ctx context.Context, name, text string) (handle string
 	return h
 }
 
-// original returns the full text of an output that a tool had to cut, if it is available, and
-// otherwise the text itself.
+// original returns the full text of an output that a tool had to cut. If the full text is not
+// available, it returns the text itself.
 func (c *Compactor) original(ctx context.Context, text string) string {
 	if h := wholeOf(text); h != "" && c.cfg.Store != nil {
 		if data, err := c.cfg.Store.Get(ctx, h); err == nil && len(data) > len(text) && utf8.Valid(data) {
@@ -72,8 +72,8 @@ func wholeOf(text string) string {
 	}
 }
 
-// isLogLine reports whether a line is a test tool's note of where it kept the log behind its
-// report.
+// isLogLine reports whether a line is a test tool's note of where it kept the log that its report
+// was made from.
 func isLogLine(line string) bool {
 	return strings.HasPrefix(line, "Full log: artifact ") || strings.HasPrefix(line, "Log: artifact ")
 }
@@ -84,8 +84,9 @@ func isReport(text string) bool {
 	return isLogLine(text[i+1:])
 }
 
-// stubResult returns the stub of a call's result, in about so many tokens: what was run, how it
-// ended, its errors and failing tests, the places and names in it, and the handle of the full text.
+// stubResult returns the stub of a call's result, of about the given number of tokens: what was
+// run, how it ended, its errors and failing tests, the places and names in it, and the handle of
+// the full text.
 func (c *Compactor) stubResult(ctx context.Context, a *action, r agent.ToolResult, tokens int) agent.ToolResult {
 	text := r.Text()
 	size := c.meter.parts(r.Parts)
@@ -131,7 +132,7 @@ func countTexts(ps []agent.Part) int {
 	return n
 }
 
-// extract returns the important lines of a result's text in at most so many tokens.
+// extract returns the important lines of a result's text, limited to the given number of tokens.
 func (c *Compactor) extract(a *action, text string, tokens int) string {
 	if tokens < 8 {
 		return ""
@@ -163,13 +164,14 @@ func withoutStatus(text string) string {
 	return text
 }
 
-// exitLine returns a digest's line about the exit code of a failed command.
+// exitLine returns the line of a digest that states the exit code of a failed command.
 func exitLine(text string) string {
 	code, _ := exitCode(text)
 	return fmt.Sprintf("exit code %d\n", code)
 }
 
-// fit calls make with fewer and fewer bytes until the result is within so many tokens.
+// fit calls the function make with smaller and smaller sizes in bytes until the text that it
+// returns has at most the given number of tokens.
 func (c *Compactor) fit(tokens int, make func(room int) string) string {
 	s := ""
 	for room := tokens * 4; room > tokens; room -= tokens / 2 {
@@ -260,7 +262,7 @@ func exitCode(text string) (int, bool) {
 	return n, err == nil
 }
 
-// leftOut is in every text written by the model itself, words or arguments, that was shortened.
+// leftOut occurs in every shortened text that the model itself wrote, whether words or arguments.
 const leftOut = "[… left out "
 
 // stubArgs shortens the long texts in a call's arguments. The result is JSON of the same shape.

@@ -72,8 +72,8 @@ func TestStubs(t *testing.T) {
 	}
 }
 
-// TestStubKeepsTheFirstHandle: a text that was already cut and stored is not stored again, unless
-// the store does not have it.
+// TestStubKeepsTheFirstHandle checks that a text that was already cut and stored is stored again
+// only if the store does not have it.
 func TestStubKeepsTheFirstHandle(t *testing.T) {
 	store := tools.NewMemStore()
 	c := New(Config{Store: store})
@@ -97,8 +97,8 @@ func TestStubKeepsTheFirstHandle(t *testing.T) {
 	}
 }
 
-// TestRecordLooksAtTheWhole: if a tool had to cut an output, the extract is made from the full
-// output; a tool's own report stays unchanged.
+// TestRecordLooksAtTheWhole checks that the extract of an output that a tool had to cut is made
+// from the full output, and that a tool's own report stays unchanged.
 func TestRecordLooksAtTheWhole(t *testing.T) {
 	store := tools.NewMemStore()
 	c := New(Config{Store: store})

@@ -12,7 +12,7 @@ import (
 const (
 	summaryBegin = "<summary>"
 	summaryEnd   = "</summary>"
-	// summaryTokens is the largest length that a summary may be asked to have.
+	// summaryTokens is the greatest length of a summary that the model is asked for.
 	summaryTokens = 1500
 )
 

@@ -20,9 +20,9 @@ const (
 	mostPointers  = 4
 )
 
-// unchanged shortens a result by removing lines that are already in the live context word for word,
-// in the result of an earlier call: a file that is read again, or shown again around an edit. A
-// pointer line replaces them. Lines are compared, not files or times, so the pointer is correct
+// unchanged shortens a result by removing lines that the result of an earlier call in the live
+// context already has, word for word: of a file that is read again, or shown again around an edit.
+// A pointer line replaces them. Lines are compared, not files or times, so the pointer is correct
 // whatever happened in between. If a model asks to read the same a second time, it gets the lines.
 func (c *Compactor) unchanged(call agent.ToolCall, text string, live []agent.Message) (string, bool) {
 	size := c.meter.text(text)
@@ -58,7 +58,7 @@ func (c *Compactor) unchanged(call agent.ToolCall, text string, live []agent.Mes
 	return short, saved >= leastRepeat && float64(saved) >= leastShare*float64(size)
 }
 
-// lineIndex finds lines of earlier results, the latest first.
+// lineIndex finds lines in earlier results, searching the latest results first.
 type lineIndex struct {
 	results []indexed
 	at      map[string][]linePlace // by content
@@ -77,8 +77,8 @@ type numberedLine struct {
 	number int
 }
 
-// maxPlaces limits the places remembered for one line; a line in more places does not show where it
-// came from.
+// maxPlaces limits the places remembered for one line. A line that is in more places does not
+// identify where a text came from.
 const maxPlaces = 8
 
 func (ix *lineIndex) add(call agent.ToolCall, text string) {
@@ -135,7 +135,8 @@ func size(lines []numberedLine) int {
 	return n
 }
 
-// longest finds the longest run in earlier results that matches the beginning of lines.
+// longest finds the longest run of lines in earlier results that matches the beginning of the
+// parameter lines.
 func (ix *lineIndex) longest(lines []numberedLine) (best linePlace, n int) {
 	for _, p := range ix.at[lines[0].text] {
 		old := ix.results[p.result].lines[p.line:]
@@ -150,8 +151,8 @@ func (ix *lineIndex) longest(lines []numberedLine) (best linePlace, n int) {
 	return best, n
 }
 
-// inStep reports whether line k has the number expected from the first line: in sequence, or none
-// at all.
+// inStep reports whether line k has the number that follows from the number of the first line, or
+// whether both have no number.
 func inStep(lines []numberedLine, k int) bool {
 	if lines[0].number == 0 {
 		return lines[k].number == 0
@@ -159,7 +160,7 @@ func inStep(lines []numberedLine, k int) bool {
 	return lines[k].number == lines[0].number+k
 }
 
-// pointer returns the line that replaces lines.
+// pointer returns the line that replaces the parameter lines.
 func (ix *lineIndex) pointer(c *Compactor, lines []numberedLine, p linePlace) string {
 	from := &ix.results[p.result]
 	a := c.memo.action(from.call)

@@ -78,8 +78,8 @@ func TestUnchanged(t *testing.T) {
 	})
 }
 
-// TestPointersKeepTheirTarget: a result that a later one points at counts as read at that time, and
-// another result of the same age is removed instead.
+// TestPointersKeepTheirTarget checks that a result counts as read when a later result points at it,
+// and that another result of the same age is removed instead.
 func TestPointersKeepTheirTarget(t *testing.T) {
 	ms := append([]agent.Message{agent.UserText("go")}, exchange("r1", "read", `{"path":"a.go"}`, numberedFile(1, 300))...)
 	ms = append(ms, exchange("o1", "read", `{"path":"b.go"}`, strings.ReplaceAll(numberedFile(1, 300), "result", "other"))...)
@@ -102,8 +102,8 @@ func TestPointersKeepTheirTarget(t *testing.T) {
 	}
 }
 
-// TestPointersKeepWhatWasReadAgain: a result is not out of date just because a later one repeats it
-// by pointing at it.
+// TestPointersKeepWhatWasReadAgain checks that a result does not become out of date when a later
+// one repeats it by pointing at it.
 func TestPointersKeepWhatWasReadAgain(t *testing.T) {
 	ms := append([]agent.Message{agent.UserText("go")}, exchange("r1", "read", `{"path":"a.go"}`, numberedFile(1, 300))...)
 	ms = append(ms, exchange("r2", "read", `{"path":"./a.go"}`, numberedFile(1, 300))...)

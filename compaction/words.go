@@ -9,10 +9,10 @@ import (
 	"github.com/luthier-dev/luthier/internal/artifact"
 )
 
-// stubWords shortens what the model wrote next to its calls. It keeps the beginning and, longer,
-// the end, which says what comes next; in between it notes how much is left out, where it is, and
-// which names it contained. Code in the text is dropped except for drafts, which the next calls may
-// be about to write; drafts are kept within twice as many tokens.
+// stubWords shortens what the model wrote next to its calls. It keeps the beginning and a longer
+// part of the end, which announces the next step. In between, a note has the size of the omitted
+// text, its handle and the names in it. Code in the text is dropped except for drafts, which the
+// next calls may be about to write; drafts are kept if they fit into 2*tokens.
 func (c *Compactor) stubWords(ctx context.Context, text string, tokens int, drafts []string) string {
 	size, handle := c.meter.text(text), ""
 	bare := text
@@ -65,7 +65,7 @@ func cutNote(text string) (before, note, after string) {
 	return text[:i], text[i : i+n], text[i+n:]
 }
 
-// cutWords keeps the beginning and, longer, the end of a prose text, with a mark at the cut.
+// cutWords keeps the beginning of a prose text and a longer part of its end, with mark at the cut.
 func cutWords(s string, room int, mark string) string {
 	s = strings.ReplaceAll(strings.TrimSpace(s), "\x00", "")
 	if len(s) <= room {
@@ -112,8 +112,8 @@ func splitFences(text string) (prose string, blocks []string) {
 	return out.String(), blocks
 }
 
-// drafts returns the code blocks in a text that the context does not have yet, the latest first:
-// what a model quotes from a file it has seen can go, what it is about to write cannot.
+// drafts returns the code blocks in a text that the context does not have yet, the latest first. A
+// quote from a file that the model has seen can go; code that it is about to write cannot.
 func drafts(text string, live []agent.Message) []string {
 	_, blocks := splitFences(text)
 	if len(blocks) == 0 {
@@ -140,7 +140,7 @@ func drafts(text string, live []agent.Message) []string {
 				all++
 				if !seen[line] {
 					fresh++
-					seen[line] = true // of drafts with the same lines the latest is kept
+					seen[line] = true // if several drafts have the same lines, the latest is kept
 				}
 			}
 		}

@@ -16,13 +16,13 @@ type Callee struct {
 	Kind  string   // "call" or "type"
 	Path  string   // file of the definition that uses it
 	Lines []int    // lines of the uses
-	In    string   // that definition's full name
-	Defs  []Symbol // definitions of that name in the tree; none if it comes from elsewhere
+	In    string   // full name of the definition that uses it
+	Defs  []Symbol // definitions of that name in the tree; none if it is defined elsewhere
 }
 
-// Callees finds what the definitions of a name (as for [Index.Definitions]) call and which types
-// they use, in the order of their lines. Their files are read in their current state, and uses are
-// matched to definitions by name alone. [Index.References] works in the other direction.
+// Callees finds the calls and the types in the definitions of a name (as for [Index.Definitions]),
+// in the order of their lines. Their files are read in their current state, and uses are matched to
+// definitions by name alone. [Index.References] works in the other direction.
 func (x *Index) Callees(ctx context.Context, name string) ([]Callee, error) {
 	defs, err := x.Definitions(ctx, name)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// Config says how a tree is indexed. The zero value is a sensible default.
+// Config configures the index of a tree. The zero value is a sensible default.
 type Config struct {
 	// CacheDir is the directory where indexes are kept; empty means a directory of the user's cache
 	// (os.UserCacheDir). If the directory is not writable, the index is kept in memory.
 	CacheDir string
-	// Base is another tree that this one is a copy of, such as the workspace that a sandbox was
-	// forked from. If it has an index, only the differences are indexed.
+	// Base is the original of which this tree is a copy, such as the workspace that a sandbox was
+	// forked from. If Base has an index, only the differences are indexed.
 	Base string
 
 	// Background makes Open return at once. Until the index is ready, Search reads the files
@@ -40,7 +40,8 @@ type Config struct {
 	// NoHistory ignores the git log.
 	NoHistory bool
 	// GitDir and Head are for trees that are not git work trees: the repository to read and the
-	// commit whose ancestors count. Empty means those of dir.
+	// commit whose ancestors count. If they are empty, the repository and HEAD of the tree are
+	// used.
 	GitDir, Head string
 
 	// Parser finds definitions and references; nil means the parser in pure Go.
@@ -49,7 +50,7 @@ type Config struct {
 	// kept; chunks without a vector yet are found only by words.
 	Embedder Embedder
 
-	// Logger receives failures of indexing in the background; nil means none are logged, see also
+	// Logger receives failures of indexing in the background; nil logs nothing. See also
 	// [Index.Status].
 	Logger *slog.Logger
 
@@ -58,7 +59,7 @@ type Config struct {
 	Progress func(Progress)
 }
 
-// Progress describes how far indexing has got.
+// Progress describes the progress of indexing.
 type Progress struct {
 	Stage      string // "scan", "index", "history", "symbols", "trigrams", "embed", "map"
 	Files      int    // files (or commits) done

@@ -12,17 +12,18 @@
 // # What it looks at
 //
 // Words and parts of identifiers in code, comments, strings, names of definitions and paths
-// (BM25F); what the text mentions by path or module; which files commits with such messages changed
-// (from the git log, if there is one); whether a file is a test, an example or generated. A linear
-// model joins these; its weights were learned from issues and fixes of open-source projects and
-// come with the package. An [Embedder] adds a model's vectors; it is optional.
+// (BM25F); paths and modules that the text mentions; the files that commits with similar messages
+// changed (from the git log, if there is one); whether a file is a test, an example or generated. A
+// linear model combines these features; its weights were learned from issues and fixes of
+// open-source projects and come with the package. An [Embedder] adds a model's vectors; it is
+// optional.
 //
 // # How it stays fresh
 //
 // The index is on disk, outside the tree, and all processes that search the same tree share it.
-// Open brings it up to date by looking at every file's times; [Index.Update] takes in single files
-// in milliseconds, and [Config.Watch] does so automatically. A search that meets a changed file
-// takes it in and searches again.
+// Open checks the times of every file and brings the index up to date; [Index.Update] indexes
+// single files in milliseconds, and [Config.Watch] does so automatically. A search that finds a
+// changed file indexes it and searches again.
 //
 // # What it trusts
 //
@@ -36,25 +37,27 @@
 //     indexed. Status lists them.
 //   - Without [Config.Watch] or [Index.Update], Grep does not see changes since the last look at
 //     the tree.
-//   - References go by names alone and do not know types.
+//   - References are found by name alone, without types.
 //   - With an index, the symbols tool looks into generated files only if no other file has the name
 //     or if a path is given.
 //   - A search for several texts at once (if|for|switch) takes up to 1.3 times the processor time
 //     of ripgrep, which uses SIMD.
-//   - Capitals beyond ASCII are not lowered in words. Prototypes of C, subs of Perl and headings of
-//     reStructuredText begin no chunk.
+//   - In words, only ASCII capitals are lower-cased. Prototypes of C, subs of Perl and headings of
+//     reStructuredText do not begin a chunk.
 //   - The weight of an embedder's vectors relative to the other features is chosen, not learned: no
 //     embedding model with real weights was available.
-//   - router/moe runs causal embedding models (Qwen3-Embedding), not BERT-like ones. A server runs
-//     any.
-//   - On Windows indexes are read instead of mapped. Its file locks were compiled, not run.
+//   - router/moe runs causal embedding models (Qwen3-Embedding), not BERT-like ones. With a server,
+//     any model can be used.
+//   - On Windows, indexes are read instead of mapped. The file locks for Windows were compiled but
+//     never run.
 //
 // # Terms
 //
-//   - chunk: a range of lines of about a function; the unit that is scored and returned.
+//   - chunk: a range of lines of about the size of a function; the unit that is scored and
+//     returned.
 //   - layer: one of the parts of an index that are built and stored separately: words, trigrams,
 //     symbols.
 //   - segment: a file of a layer that never changes. See internal/codestore.
 //   - view: one weighting of a query's words. See internal/ranking.
-//   - gitlog: what the git log says about files.
+//   - gitlog: the commits, messages and changed files of the git log.
 package retrieval

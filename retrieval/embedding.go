@@ -16,7 +16,7 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// embedding keeps vectors of the tree's chunks, and finds those near a query.
+// embedding keeps vectors of the tree's chunks, and finds the chunks near a query.
 type embedding struct {
 	x     *Index
 	e     Embedder
@@ -31,7 +31,7 @@ type embedding struct {
 	done     vectors.Progress
 }
 
-// chunkSet holds the chunks of one moment; set numbers them in the order of places.
+// chunkSet holds the chunks at one moment; its field set numbers them in the order of places.
 type chunkSet struct {
 	set    *vectors.Set
 	places []Range
@@ -59,7 +59,8 @@ func (m *embedding) kick() {
 	}
 }
 
-// fill computes missing vectors until ctx ends. Failures are retried after the next change.
+// fill computes missing vectors until ctx ends. After a failure, the rest is computed after the
+// next change.
 func (m *embedding) fill(ctx context.Context) {
 	for {
 		select {
@@ -131,7 +132,7 @@ func chunkText(path, lines string) string { return path + "\n" + lines }
 
 // Sections of the layer of chunks.
 const (
-	keysSection  = "keys"  // of each chunk, 16 bytes
+	keysSection  = "keys"  // 16 bytes for each chunk
 	spansSection = "spans" // document, first line and last line of each chunk, four bytes each
 )
 
@@ -196,7 +197,7 @@ func (m *embedding) chunks(ctx context.Context) (*chunkSet, error) {
 	return c, err
 }
 
-// near holds what the vectors add to a search.
+// near holds the amounts that the vectors add to the scores of a search.
 type near struct {
 	files map[string]float64 // added to files' scores, by path
 	at    map[Range]float64  // added to places' scores; EndLine is 0

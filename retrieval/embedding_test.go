@@ -104,8 +104,8 @@ func (f *failing) Embed(ctx context.Context, texts []string, kind retrieval.Embe
 	return f.Embedder.Embed(ctx, texts, kind)
 }
 
-// TestEmbedderFails: while the Embedder fails, Status reports it and searches use only words. Once
-// it works again, Status no longer reports it.
+// TestEmbedderFails checks that searches use only words while the Embedder fails, that Status
+// reports the failure, and that Status no longer reports it once the Embedder works again.
 func TestEmbedderFails(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, shop)

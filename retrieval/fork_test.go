@@ -88,7 +88,7 @@ func TestFork(t *testing.T) {
 	}
 }
 
-// TestForkOfWhatIsNoUse forks trees whose index is missing, damaged, or under construction.
+// TestForkOfWhatIsNoUse forks trees whose index is missing, damaged, or still being built.
 func TestForkOfWhatIsNoUse(t *testing.T) {
 	tier.Normal(t)
 	dir := lessGoSource(t, "encoding")

@@ -262,8 +262,8 @@ func TestWatch(t *testing.T) {
 	is("what is removed is gone", func() bool { return layerNamed(t, x.Status(), "index").Files == len(shop)+1 })
 }
 
-// TestWatchTreeMadeAgain removes a watched tree and creates it again, immediately and later: Status
-// reports when it is not watched, and later changes are found again.
+// TestWatchTreeMadeAgain removes a watched tree and creates it again, both at once and after a
+// while. Status must report while the tree is not watched, and later changes must be found.
 func TestWatchTreeMadeAgain(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()

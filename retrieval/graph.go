@@ -14,10 +14,10 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// graph records which files use what other files define. It is built from names alone: a name that
-// many files define carries little weight for each.
+// graph records which files use names that other files define. It matches uses to definitions by
+// name alone: if many files define a name, it carries little weight for each of them.
 type graph struct {
-	stamp string // of the state it was built from
+	stamp string // identifies the state of the index that the graph was built from
 	files []graphFile
 	at    map[string]int // by path
 }
@@ -32,7 +32,7 @@ type graphFile struct {
 
 type graphDef struct {
 	Symbol
-	uses int // lines that refer to it by name, in other files
+	uses int // number of lines in other files that refer to it by name
 }
 
 type edge struct {
@@ -177,8 +177,8 @@ func (g *graph) link(defined map[string][][2]int, used map[string][]use) {
 		d.uses += lines
 		weights[from][to] += weight
 	})
-	// A method's name alone says little (which Close does a call of Close mean?): it counts if the
-	// file also uses something else of that file, or lies next to it.
+	// A method's name alone says little (a call of Close may mean any Close). It counts only if the
+	// file also uses something else of the defining file, or lies next to it.
 	g.eachUse(defined, used, func(from, to int, d *graphDef, lines int, weight float64) {
 		if d.Container == "" || weights[from][to] == 0 && path.Dir(g.files[from].path) != path.Dir(g.files[to].path) {
 			return

@@ -30,9 +30,9 @@ type Line struct {
 }
 
 // Grep finds the matching lines of indexed files, by path and line. It uses the index to read only
-// files that may contain a match; until the index is ready, it reads all files. So the result is
-// exact for files that did not change since the last [Index.Update]. A file that cannot be read
-// yields an error, after which the search continues.
+// files that may contain a match; until the index is ready, it reads all files. The result is exact
+// for files that did not change since the last [Index.Update]. A file that cannot be read yields an
+// error, after which the search continues.
 func (x *Index) Grep(ctx context.Context, q GrepQuery) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		if err := x.grep(ctx, &q, yield); err != nil {

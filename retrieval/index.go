@@ -43,7 +43,7 @@ type Index struct {
 	life       context.Context // ends with Close
 	cancel     context.CancelFunc
 	closed     atomic.Bool
-	watching   atomic.Pointer[string] // why not everything is watched; nil if nothing is
+	watching   atomic.Pointer[string] // the reason why some part of the tree is not watched; nil if nothing is watched
 	progress   sync.Mutex
 	failed     atomic.Pointer[error] // error of the first indexing in the background
 }
@@ -234,8 +234,8 @@ func (x *Index) syncBehind(ctx context.Context, l *layer) error {
 	return nil
 }
 
-// Wait returns when words can be searched: at once, except after [Config.Background]. The error is
-// the reason why they cannot be searched.
+// Wait returns when words can be searched: at once, unless [Config.Background] is set. If they
+// cannot be searched, the error is the reason.
 func (x *Index) Wait(ctx context.Context) error {
 	if err := x.words.wait(ctx); err != nil {
 		return fmt.Errorf("retrieval: index %s: %w", x.dir, err)

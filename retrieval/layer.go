@@ -23,7 +23,7 @@ type layer struct {
 	syncing atomic.Bool // a Sync runs concurrently with updates, which it adds afterwards
 
 	once  sync.Once
-	ready chan struct{} // closed after the first Sync, even a failed one
+	ready chan struct{} // closed after the first Sync, even if it failed
 
 	mu     sync.Mutex
 	report codestore.Report
@@ -31,7 +31,8 @@ type layer struct {
 	usable bool  // a Sync has succeeded: its result is searched, even if a later Sync failed
 }
 
-// openLayer opens the index of a format below home, on top of base's index if base is not empty.
+// openLayer opens the index with format f below home. If base is not empty, the index starts as a
+// copy of the one in base.
 func openLayer(ctx context.Context, home, base, stage string, f codestore.Format, opts codestore.Options) (*layer, error) {
 	var s *codestore.Store
 	var err error
@@ -46,7 +47,7 @@ func openLayer(ctx context.Context, home, base, stage string, f codestore.Format
 	return &layer{store: s, stage: stage, ready: make(chan struct{})}, nil
 }
 
-// sync brings the layer up to date with a tree. Call open after it.
+// sync brings the layer up to date with a tree. The caller must call open afterwards.
 func (l *layer) sync(ctx context.Context, tree *worktree.Tree, progress func(Progress)) error {
 	var tell func(codestore.Progress)
 	if progress != nil {
@@ -68,8 +69,8 @@ func (l *layer) sync(ctx context.Context, tree *worktree.Tree, progress func(Pro
 // open releases the callers that wait for the layer, even if it failed.
 func (l *layer) open() { l.once.Do(func() { close(l.ready) }) }
 
-// update adds some files. lost reports that other documents are missing now, because their files on
-// disk were removed or damaged: only a Sync restores them.
+// update adds some files. The result lost reports that other documents are missing now because
+// their files on disk were removed or damaged; only a Sync restores them.
 func (l *layer) update(ctx context.Context, dir string, files []worktree.File) (lost bool, err error) {
 	before, err := l.docs()
 	if err != nil {

@@ -16,7 +16,8 @@ type listing struct {
 	looked []worktree.File
 }
 
-// manyLooked is the number of files examined since the scan that are kept separately from it.
+// manyLooked is the maximum number of files examined since the scan that are kept separately from
+// it.
 const manyLooked = 20_000
 
 // Store replaces everything with a scan.
@@ -77,7 +78,7 @@ func (l *listing) scanned() *worktree.Tree {
 	return l.tree
 }
 
-// amended returns a scan updated with the files examined later. A file that is gone stands for
+// amended returns a scan updated with the files examined later. A removed file stands for
 // everything that was at and below its path before.
 func amended(t *worktree.Tree, looked []worktree.File) *worktree.Tree {
 	gone, now := map[string]int{}, map[string]int{}
@@ -88,7 +89,7 @@ func amended(t *worktree.Tree, looked []worktree.File) *worktree.Tree {
 			now[looked[i].Path] = i + 1
 		}
 	}
-	// holds reports whether an observation made at position seen is still valid.
+	// holds reports whether an observation of path, made at position seen, is still valid.
 	holds := func(path string, seen int) bool {
 		if now[path] > seen || gone["."] > seen {
 			return false

@@ -22,8 +22,8 @@ type MapQuery struct {
 // bytesPerToken is the minimum number of bytes of code per token in most vocabularies.
 const bytesPerToken = 3
 
-// Map outlines the most important definitions of the tree within the given number of tokens: those
-// that most other code depends on.
+// Map outlines the most important definitions of the tree, which are those that most other code
+// depends on, within the given number of tokens.
 func (x *Index) Map(ctx context.Context, tokens int) (string, error) {
 	return x.MapFor(ctx, MapQuery{Tokens: tokens})
 }
@@ -56,8 +56,8 @@ func (x *Index) MapFor(ctx context.Context, q MapQuery) (string, error) {
 // aside are the classes of files that a map shows last.
 const aside = worktree.Test | worktree.Example | worktree.Bench | worktree.Generated | worktree.Vendored
 
-// startOf returns the weights of the files where a reader of the map starts: a small one for every
-// file, and most of it for the files that the query is about.
+// startOf returns the distribution of PageRank's random jumps: a small weight for every file, and
+// most of the weight on the files that the query is about.
 func (x *Index) startOf(ctx context.Context, g *graph, q *MapQuery) ([]float64, error) {
 	start := make([]float64, len(g.files))
 	for i, f := range g.files {
@@ -93,15 +93,15 @@ func (x *Index) startOf(ctx context.Context, g *graph, q *MapQuery) ([]float64, 
 	})
 }
 
-// A line of a map.
+// A mapLine is a line of a map.
 type mapLine struct {
 	file  int
 	def   int
 	value float64
 }
 
-// outline chooses the most valuable definitions that fit into room, and writes them by file, the
-// most important file first.
+// outline chooses the most valuable definitions that fit into room bytes, and writes them by file,
+// the most important file first.
 func (g *graph) outline(rank []float64, room int) string {
 	var all []mapLine
 	for i, f := range g.files {
@@ -145,7 +145,7 @@ func (g *graph) outline(rank []float64, room int) string {
 	return b.String()
 }
 
-// worth rates how much a definition says about its file.
+// worth rates how informative a definition is about its file.
 func worth(d *graphDef) float64 {
 	w := 1 + math.Log2(1+float64(d.uses))
 	if !d.Exported {

@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
-// TestUpdateKeepsMaxFiles: single files are added up to the limit; further ones are skipped and
-// reported.
+// TestUpdateKeepsMaxFiles checks that single files are added up to the limit, and that further
+// files are skipped and reported.
 func TestUpdateKeepsMaxFiles(t *testing.T) {
 	dir := tree(t, map[string]string{"a.go": animal("auk"), "b.go": animal("bear")})
 	x := open(t, dir, retrieval.Config{MaxFiles: 3})

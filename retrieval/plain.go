@@ -39,7 +39,7 @@ func (x *Index) plain(ctx context.Context, q Query) ([]Hit, error) {
 		if t.err != nil {
 			continue
 		}
-		t.stale = false // the text just read is the one that was ranked
+		t.stale = false // the text that was just read is the text that was ranked
 		texts[f.Path] = t
 		memory.Add(&f, t.content)
 	}
@@ -54,7 +54,7 @@ func (x *Index) plain(ctx context.Context, q Query) ([]Hit, error) {
 	}), nil
 }
 
-// files returns the tree as currently known, scanning it if there was no scan yet.
+// files returns the tree as currently known. If there was no scan yet, it scans the tree.
 func (x *Index) files(ctx context.Context) (*worktree.Tree, error) {
 	if tree := x.tree.Load(); tree != nil {
 		return tree, nil

@@ -21,8 +21,8 @@ import (
 // task, the tree and its cache, one per line.
 const helperVar = "RETRIEVAL_TEST_HELPER"
 
-// helper starts this test binary as another process that works on an index. Read its output lines
-// from the scanner.
+// helper starts this test binary as another process that works on an index. The scanner reads its
+// output.
 func helper(t testing.TB, what, dir, cache string) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -111,8 +111,8 @@ func awaitLine(t testing.TB, lines *bufio.Scanner, text string) {
 	t.Fatalf("the helper ended before it said %q", text)
 }
 
-// TestTwoProcesses: one process updates an index that another one searches. Changes added by the
-// first are found by the other at once, without an Update of its own.
+// TestTwoProcesses updates an index in one process and searches it in another. The other process
+// must find each change at once, without calling Update itself.
 func TestTwoProcesses(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -188,8 +188,8 @@ func TestTwoWriters(t *testing.T) {
 	}
 }
 
-// TestOpenTogether: several processes open a tree without an index at the same time; all succeed,
-// and one index remains.
+// TestOpenTogether opens a tree without an index in several processes at the same time. All must
+// succeed, and one index must remain.
 func TestOpenTogether(t *testing.T) {
 	t.Parallel()
 	dir, cache := lessGoSource(t, "encoding"), t.TempDir()
@@ -216,7 +216,7 @@ func TestOpenTogether(t *testing.T) {
 }
 
 // TestKilledDuringOpen kills processes at many moments of their first Open of a tree. The caches
-// they leave give exactly the answers of a fresh one.
+// that they leave must produce exactly the answers of a fresh one.
 //
 // Evidence: retrieval · A kill at any moment leaves a sound cache
 func TestKilledDuringOpen(t *testing.T) {
@@ -249,8 +249,8 @@ func TestKilledDuringUpdates(t *testing.T) {
 	t.Logf("the same files in another history change scores by %.3f at most", worst)
 }
 
-// kill starts helpers that share a cache, kills each one a little later than the one before,
-// counted from a line of its output, and has the cache checked.
+// kill starts helpers that share a cache, and checks the cache after each. It kills each helper a
+// little later than the previous one, counted from a line of the helper's output.
 func kill(t *testing.T, dir string, check func(*testing.T, string) *retrieval.Index, what, line string) {
 	moments := tier.Pick(3, 5, 24)
 	start := time.Now()

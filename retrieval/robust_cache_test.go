@@ -41,7 +41,7 @@ func copyCache(t *testing.T, from string) string {
 	return to
 }
 
-// exact returns the answers of an index to everything except searches.
+// exact returns the answers of an index to all kinds of queries except searches.
 func exact(t testing.TB, x *retrieval.Index) []string {
 	t.Helper()
 	got := grepped(t, x, retrieval.GrepQuery{Pattern: `func \w+Reader`})
@@ -63,8 +63,8 @@ func TestDamagedCache(t *testing.T) {
 	testDamage(t, lessGoSource(t, "encoding/csv", "encoding/json", "encoding/base64"), tier.Pick(13, 5, 1))
 }
 
-// TestDamagedBigCache does the same with segments so large that they are mapped and checked only
-// when they are read.
+// TestDamagedBigCache repeats TestDamagedCache with segments so large that they are mapped and
+// checked only when they are read.
 func TestDamagedBigCache(t *testing.T) {
 	if testing.Short() {
 		t.Skip("indexes a large tree many times")
@@ -79,8 +79,8 @@ func TestDamagedBigCache(t *testing.T) {
 	testDamage(t, dir, tier.Pick(0, 15, 1))
 }
 
-// testDamage applies every nth kind of damage to the cache of a tree; n is odd, so that over time
-// each file gets all kinds.
+// testDamage applies every nth kind of damage to each file of a tree's cache. The parameter nth is
+// odd, so that over time each file gets all kinds.
 func testDamage(t *testing.T, dir string, nth int) {
 	git(t, dir, "init", "-q")
 	git(t, dir, "add", ".")
@@ -164,7 +164,7 @@ func testDamage(t *testing.T, dir string, nth int) {
 				// The repaired cache stays repaired.
 				y := open(t, dir, retrieval.Config{CacheDir: here})
 				if what == "a directory" {
-					return // which may prevent the cache from being written
+					return // the remaining damage may prevent the cache from being written
 				}
 				allReady(t, y)
 				for _, l := range y.Status().Layers {

@@ -15,8 +15,8 @@ import (
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
-// lampRepo returns a new repository in which only the log connects a lamp with two.go. It is
-// created once with git; the others are copies.
+// lampRepo returns a new repository in which only the log connects a lamp with two.go. The first
+// one is created with git; the others are copies of it.
 var lampRepo = func() func(testing.TB) string {
 	var once sync.Once
 	files := fstest.MapFS{}
@@ -66,7 +66,7 @@ func makeLampRepo(t testing.TB) string {
 }
 
 // lampFound checks that the given number of commits was read from the log, and that a search for
-// words works in any case.
+// words works in every case.
 func lampFound(t testing.TB, x *retrieval.Index, commits int) {
 	t.Helper()
 	s := x.Status()
@@ -310,7 +310,7 @@ func TestHostileRepository(t *testing.T) {
 	if text, err := os.ReadFile(ran); err == nil {
 		t.Errorf("the repository ran a program:\n%s", text)
 	}
-	// Check that the trap works: plain git does run the program.
+	// Check that the trap works: plain git must run the program.
 	t.Setenv("PATH", path)
 	exec.Command("git", "-C", dir, "status").Run()
 	if _, err := os.Stat(ran); err != nil {

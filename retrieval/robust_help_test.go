@@ -20,14 +20,14 @@ import (
 )
 
 // goSource copies directories of Go's standard library, as a real tree, to a new directory. Except
-// in the long tier it leaves out their tests, which are half of them.
+// in the long tier, it leaves out the tests, which are half of the files.
 func goSource(t testing.TB, dirs ...string) string {
 	t.Helper()
 	return copySource(t, false, dirs)
 }
 
 // lessGoSource is like goSource, but except in the long tier it leaves out large files and files
-// more than one directory deep. It is for tests that replace no documents, or that require exactly
+// more than one directory deep. It serves tests that replace no documents, or that require exactly
 // the answers of a fresh index: in a small tree a replaced document weighs more than closeCall.
 func lessGoSource(t testing.TB, dirs ...string) string {
 	t.Helper()
@@ -141,7 +141,7 @@ func freshAnswers(t testing.TB, dir string, queries ...string) map[string][]stri
 	return want
 }
 
-// answersAre checks that an index gives the same answers as a fresh one did.
+// answersAre checks that an index gives the expected answers.
 func answersAre(t testing.TB, x *retrieval.Index, want map[string][]string, when string, queries ...string) {
 	t.Helper()
 	if diff := cmp.Diff(want, answers(t, x, queries...)); diff != "" {
@@ -190,7 +190,7 @@ func nearFresh(t testing.TB, x *retrieval.Index, dir, when string, queries ...st
 				t.Errorf("%s: %q finds %s, a fresh index does not", when, q, short(place(&got[i])))
 				continue
 			}
-			// At each rank there must be a place with nearly the score that belongs there.
+			// At each rank there must be a place with nearly the expected score.
 			if d := math.Abs(want[i].Score - s); d > worst {
 				worst = d
 				if d > closeCall {
@@ -202,7 +202,7 @@ func nearFresh(t testing.TB, x *retrieval.Index, dir, when string, queries ...st
 	return worst
 }
 
-// short cuts a long text, so that it does not bury the important output.
+// short truncates a long text, so that it does not hide the important output.
 func short(s string) string {
 	if len(s) > 4000 {
 		return s[:4000] + "…\n"
@@ -255,8 +255,8 @@ func skipped(s retrieval.Status, path string) string {
 	return ""
 }
 
-// filesFor lists the files with a hit that contains a word of the text, each once. (Places without
-// any may be found for other reasons.)
+// filesFor lists the files with a hit that contains a word of the text, each once. (Hits without
+// such a word may be found for other reasons.)
 func filesFor(t testing.TB, x *retrieval.Index, text string) []string {
 	t.Helper()
 	hits, err := x.Search(t.Context(), retrieval.Query{Text: text, K: 200})

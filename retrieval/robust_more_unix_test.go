@@ -12,7 +12,7 @@ import (
 )
 
 // TestTimesSetBack changes a file while its size and modification time stay the same, as with
-// archivers and restored backups. The next scan of the tree notices it all the same.
+// archivers and restored backups. The next scan of the tree must notice the change.
 func TestTimesSetBack(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{"a.go": animal("magpie"), "b.go": animal("condor")})

@@ -15,11 +15,12 @@ type root struct {
 	now *openRoot // nil after Close
 }
 
-// openRoot is closed when it is no longer current and nobody reads through it any more.
+// openRoot is an open directory. It is closed when it is no longer current and no reader uses it
+// any more.
 type openRoot struct {
 	*worktree.Root
 	is    os.FileInfo
-	users int // plus one while it is root.now
+	users int // number of readers, plus one while this is root.now
 }
 
 func newRoot(dir string) (*root, error) {
@@ -62,7 +63,7 @@ func (r *root) ReadFile(path string, max int64) ([]byte, worktree.File, error) {
 	defer func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		_ = o.drop() // it was only read from
+		_ = o.drop() // an error is harmless, since the directory was only read
 	}()
 	return o.Root.ReadFile(path, max)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
-// withScores returns the hits of all queries with the reasons for them, and their scores.
+// withScores returns, for each query, the hits with the reasons for them, and their scores.
 func withScores(t testing.TB, x *retrieval.Index) (map[string][]string, map[string]float64) {
 	t.Helper()
 	out, scores := map[string][]string{}, map[string]float64{}
@@ -33,9 +33,9 @@ func withScores(t testing.TB, x *retrieval.Index) (map[string][]string, map[stri
 }
 
 // TestSameTreeSameAnswers reaches the same tree in several ways. If no document was replaced, hits,
-// their order and their scores are exactly the same. If some were, scores differ only by the
-// replaced documents' weight in the word statistics, and the order only among places with about the
-// same score.
+// their order and their scores are exactly the same. If documents were replaced, scores may differ
+// only by the weight of those documents in the word statistics, and the order only among places
+// with about the same score.
 //
 // Evidence: retrieval · The same tree gives the same answers, however it was reached
 func TestSameTreeSameAnswers(t *testing.T) {
@@ -166,7 +166,7 @@ func TestSameTreeSameAnswers(t *testing.T) {
 	}
 }
 
-// TestTies: files that match a query equally well come in a fixed order.
+// TestTies checks that files that match a query equally well are returned in a fixed order.
 func TestTies(t *testing.T) {
 	dir, n := t.TempDir(), tier.Pick(120, 300, 300)
 	for i := range n {

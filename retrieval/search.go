@@ -20,7 +20,8 @@ type Query struct {
 	PerFile int
 	// Under limits the search to files at or below these paths.
 	Under []string
-	// Near lists files that the task is already about: their neighbours count more.
+	// Near lists files that the task is already about. Files that are closely related to them get
+	// higher scores.
 	Near []string
 	// Held lists places whose text the caller already has: they are left out.
 	Held []Range
@@ -74,7 +75,8 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 	return hits, nil
 }
 
-// searchOnce searches one state of the index, and returns the files that changed since it was made.
+// searchOnce searches one state of the index. It also returns the files that have changed since
+// that state was indexed.
 func (x *Index) searchOnce(ctx context.Context, q Query) (hits []Hit, stale []string, err error) {
 	err = x.rebuilding(ctx, func() error {
 		s, err := x.snapshot()
@@ -95,7 +97,8 @@ func (x *Index) searchOnce(ctx context.Context, q Query) (hits []Hit, stale []st
 	return hits, stale, err
 }
 
-// hits builds the answer, and returns the files in it that changed since they were indexed.
+// hits builds the answer. It also returns the files in it that have changed since they were
+// indexed.
 func (x *Index) hits(q *Query, s *snapshot, r *ranking.Ranking, places []ranking.Place) (hits []Hit, stale []string) {
 	texts := texts{x: x}
 	hits = q.pick(r, places, func(f *ranking.File) (*text, string) {
@@ -109,8 +112,8 @@ func (x *Index) hits(q *Query, s *snapshot, r *ranking.Ranking, places []ranking
 	return hits, slices.Compact(stale)
 }
 
-// pick takes the best places that the query allows. textOf reads a file, and may return the reason
-// why its places were found; a file that cannot be read is left out.
+// pick takes the best places that the query allows. The function textOf reads a file, and may
+// return a reason why the places in it were found; a file that cannot be read is left out.
 func (q *Query) pick(r *ranking.Ranking, places []ranking.Place, textOf func(*ranking.File) (*text, string)) []Hit {
 	k, per := q.K, q.PerFile
 	if k <= 0 {
@@ -186,7 +189,8 @@ func reasons(f *ranking.File) []string {
 	return out
 }
 
-// personalise raises the scores of the neighbours of files that the task is about.
+// personalise raises the scores of files that are closely related to the files that the task is
+// about.
 func (x *Index) personalise(q *Query, r *ranking.Ranking) {
 	if len(q.Near) == 0 {
 		return

@@ -7,21 +7,21 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/gitlog"
 )
 
-// Status describes what an Index covers, what is missing, and why.
+// Status describes the coverage of an Index: the indexed files, the missing ones, and the reasons.
 type Status struct {
 	Dir, CacheDir string
 
-	Files   int   // worth indexing, according to the last scan of the tree
+	Files   int   // number of files worth indexing, according to the last scan of the tree
 	Bytes   int64 // total size of these files
 	Skipped []SkippedFile
 	Layers  []LayerStatus
 
 	Embedding *EmbeddingStatus // nil without an Embedder
 
-	History string // in words: how much of the git log is used, or why none is
+	History string // description of how much of the git log is used, or why none is
 	Commits int
-	Watch   string // "off", "on", or why not all changes are noticed
-	Err     error  // why the first indexing failed
+	Watch   string // "off", "on", or the reason why some changes are not noticed
+	Err     error  // error of the first indexing
 }
 
 // SkippedFile is a file that is not indexed. Files that git ignores are not listed.
@@ -37,8 +37,8 @@ type LayerStatus struct {
 	Files    int // number of indexed files
 	Segments int
 	Bytes    int64  // size of the index
-	Rebuilt  string // why an earlier index could not be used; "" if it could
-	InMemory string // why nothing is kept on disk; "" if it is
+	Rebuilt  string // reason why an earlier index could not be used; "" if it could
+	InMemory string // reason why nothing is kept on disk; "" if the index is on disk
 	Err      error  // from the last attempt to update it
 }
 
@@ -48,7 +48,7 @@ type EmbeddingStatus struct {
 	Chunks  int    // number of chunks when vectors were last made
 	Missing int    // chunks without a vector, which are found only by their words
 	// Err is the Embedder's last failure, or the reason why chunks were left out. It is nil once
-	// the Embedder works again. Searches go on without it.
+	// the Embedder works again. Until then, searches do not use vectors.
 	Err error
 }
 
@@ -63,7 +63,8 @@ func (s *EmbeddingStatus) String() string {
 	return text
 }
 
-// Status reports what is indexed, what is not, and why. It costs almost nothing.
+// Status reports the files that are indexed and those that are not, with the reasons. It costs
+// almost nothing.
 func (x *Index) Status() Status {
 	s := Status{Dir: x.dir, CacheDir: x.home, Watch: "off", History: "not read yet"}
 	if t := x.tree.Load(); t != nil {

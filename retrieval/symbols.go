@@ -23,10 +23,10 @@ type Symbol struct {
 	Name               string
 	Kind               string // such as "func", "method", "class", "type", "const"
 	Container          string // the enclosing definitions, joined by dots
-	Signature          string // its beginning, on one line and without its body
-	StartLine, EndLine int    // from 1, inclusive, with its comment
-	Line               int    // line of its name
-	Exported           bool   // other files may use it, judged only by this file
+	Signature          string // the beginning of the definition, on one line and without its body
+	StartLine, EndLine int    // from 1, inclusive; they include the definition's comment
+	Line               int    // line of the definition's name
+	Exported           bool   // whether other files may use it, judged only by this file
 }
 
 // FullName returns the name with its container, such as "Server.Close".
@@ -42,7 +42,7 @@ type Reference struct {
 	Path string
 	Line int
 	Kind string // "call" or "type"
-	In   string // the definition that contains the place, "" outside of all
+	In   string // the definition that contains the place; "" if there is none
 }
 
 // symbolFormat indexes definitions and references.
@@ -77,7 +77,8 @@ const symbolSection = "symbols"
 // ErrNoSymbols is returned by an Index without symbols, see [Config.WordsOnly].
 var ErrNoSymbols = errors.New("retrieval: the index has no symbols; open it without WordsOnly")
 
-// eachSymbols calls fn for each segment of the layer of symbols. fn must not keep its arguments.
+// eachSymbols calls fn for each segment of the layer of symbols. The function fn must not keep its
+// arguments.
 func (x *Index) eachSymbols(ctx context.Context, fn func(*codestore.Segment, *symbols.Index) error) error {
 	if x.closed.Load() {
 		return ErrClosed
@@ -88,7 +89,7 @@ func (x *Index) eachSymbols(ctx context.Context, fn func(*codestore.Segment, *sy
 	if err := x.symbols.wait(ctx); err != nil {
 		return fmt.Errorf("retrieval: symbols: %w", err)
 	}
-	// All of them are opened first, because fn must not be called twice for a segment.
+	// All segments are opened first, because fn must not be called twice for a segment.
 	if err := x.rebuilding(ctx, func() error {
 		return x.segmentsOfSymbols(func(*codestore.Segment, *symbols.Index) error { return nil })
 	}); err != nil {
@@ -133,8 +134,8 @@ func toSymbol(path string, d *symbols.Def) Symbol {
 }
 
 // Definitions finds the definitions of a name: "Close", or "Server.Close" with the enclosing
-// definition. If none has exactly this spelling, case is ignored. It waits until symbols are
-// indexed.
+// definition. If none has exactly this spelling, case is ignored. Definitions waits until symbols
+// are indexed.
 func (x *Index) Definitions(ctx context.Context, name string) ([]Symbol, error) {
 	last := name[strings.LastIndexAny(name, ".:#/")+1:]
 	var exact, folded []Symbol
@@ -179,8 +180,8 @@ func sortSymbols(s []Symbol) {
 	slices.SortFunc(s, func(a, b Symbol) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line)) })
 }
 
-// Symbols finds definitions whose names begin with a text or are similar to it (camel humps,
-// missing letters, misspellings), the most similar first.
+// Symbols finds definitions whose names begin with a text or are similar to it (camel-case
+// abbreviations, missing letters, misspellings), the most similar first.
 func (x *Index) Symbols(ctx context.Context, like string, limit int) ([]Symbol, error) {
 	if limit <= 0 {
 		limit = 20

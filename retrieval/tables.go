@@ -11,17 +11,17 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/ranking"
 )
 
-// tables caches the metadata of each segment's files, so that a search need not compute it again. A
-// table is immutable once it is here.
+// tables caches the metadata of each segment's files, so that a search need not compute it again.
+// Tables in it are immutable.
 type tables struct {
 	mu     sync.Mutex
 	of     map[string][]ranking.Info
 	shares ranking.Shares
-	shared int // number of files from which shares was computed
+	shared int // number of files from which the field shares was computed
 }
 
-// fewFiles is the size of a tree up to which shares are summed again with each change; a larger
-// tree must first grow or shrink by the fraction sharesDrift.
+// fewFiles is the largest size of a tree whose shares are computed again with each change. In a
+// larger tree, the number of files must first change by the fraction sharesDrift.
 const (
 	fewFiles    = 5000
 	sharesDrift = 16
@@ -34,7 +34,7 @@ func (t *tables) forget() {
 	t.mu.Unlock()
 }
 
-// snapshot is one moment of the layer of words, ready for searching.
+// snapshot is the state of the layer of words at one moment, ready for searching.
 type snapshot struct {
 	view *codestore.View
 	segs []ranking.Segment
@@ -53,7 +53,7 @@ type openWords struct {
 	lines []byte
 }
 
-// snapshot opens the newest state. Call it, and use it, within codestore.Guard.
+// snapshot opens the newest state. It must be called, and its result used, within codestore.Guard.
 func (x *Index) snapshot() (*snapshot, error) {
 	view, err := x.words.store.View()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// texts reads files for their snippets, each only once.
+// texts reads files for snippets, each file only once.
 type texts struct {
 	x    *Index
 	seen map[string]*text

@@ -34,7 +34,7 @@ func (x *Index) Update(ctx context.Context, paths ...string) error {
 			return err
 		}
 		if path.Base(rel[i]) == ".gitignore" {
-			return x.updateAll(ctx) // it decides about other files too
+			return x.updateAll(ctx) // other files may be affected too
 		}
 	}
 	if err := x.words.wait(ctx); err != nil {
@@ -74,7 +74,8 @@ func (x *Index) updateAll(ctx context.Context) error {
 	return nil
 }
 
-// updateSome updates some paths of the tree. lost reports that other files must be indexed again.
+// updateSome updates some paths of the tree. The result lost reports that other files must be
+// indexed again.
 func (x *Index) updateSome(ctx context.Context, paths []string) (lost bool, err error) {
 	x.writes.Lock()
 	defer x.writes.Unlock()
@@ -92,7 +93,7 @@ func (x *Index) updateSome(ctx context.Context, paths []string) (lost bool, err 
 	x.tree.add(files)
 	for _, l := range x.layers() {
 		if !l.isReady() || l.syncing.Load() {
-			continue // its Sync will scan the tree again at its end, see syncBehind
+			continue // its Sync will index these changes at its end, see syncBehind
 		}
 		missing, e := l.update(ctx, x.dir, files)
 		if e != nil {
@@ -165,7 +166,7 @@ func (f *follower) tell(limit string) { f.x.watching.Store(&limit) }
 
 func (f *follower) end() {
 	if f.w != nil {
-		_ = f.w.Close() // changes it has not reported are found by a scan
+		_ = f.w.Close() // a scan will find the changes that it has not reported
 		f.w = nil
 	}
 }
@@ -180,7 +181,7 @@ func (f *follower) run(ctx context.Context) {
 	defer func() { f.end() }()
 	tick := time.NewTicker(rescanEvery)
 	defer tick.Stop()
-	again, retrying := false, false // an update has failed and must be repeated
+	again, retrying := false, false // set if an update has failed and must be repeated
 	for ctx.Err() == nil {
 		var batches <-chan worktree.Batch
 		if f.w != nil {

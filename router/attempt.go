@@ -9,12 +9,12 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// attempt is one request to one member. begin makes it, stream reads it to its end, and end reports
-// it. In between, a router decides whether to keep the answer. An attempt is for one goroutine at a
-// time.
+// attempt is one request to one member. It is created by begin, read to its end by stream, and
+// reported by end. Between stream and end, a router decides whether to keep the answer. An attempt
+// is for one goroutine at a time.
 //
-// stream passes chunks on in order even if the member's are out of order: nothing comes before the
-// first content except the usage known by then, nothing comes after the finish, and the finish is
+// The method stream puts the chunks into order, even if those of the member are not: only the usage
+// known by then comes before the first content, nothing comes after the finish, and the finish is
 // passed on only when the member is done, so that a late usage still comes before it. A panic of
 // the member counts as an error like any other.
 type attempt struct {
@@ -24,22 +24,22 @@ type attempt struct {
 	ctx   context.Context // for the member; ends in agent.EndRoute
 	began time.Time
 
-	first    time.Duration // until the first content came; 0 before
+	first    time.Duration // until the first content arrived; 0 before
 	took     time.Duration // until the stream ended
 	usage    agent.Usage
 	reported bool        // the usage is the member's own, not an estimate
 	held     agent.Chunk // usage that was not passed on yet; nil if none
 	written  int         // bytes of content
-	content  bool        // some content came
+	content  bool        // some content has arrived
 	finish   agent.Chunk
 	finished bool
 	sent     bool // the request was passed to the member
-	refused  bool // the member failed before any content, by itself (not because the context ended) or because nothing was sent
+	refused  bool // the member failed before any content, other than because its context ended, or nothing was sent
 	left     bool // the reader stopped reading
 	passing  bool // the reader is running
 	err      *agent.ModelError
 	yield    func(agent.Chunk, error) bool
-	timer    *time.Timer // cancels the attempt unless content comes; nil if there is no limit
+	timer    *time.Timer // cancels the attempt unless content arrives in time; nil if there is no limit
 }
 
 // errSlow is the cancellation cause of an attempt whose answer did not begin in time.
@@ -49,7 +49,7 @@ var errSlow = errors.New("the answer did not begin in time")
 // it costs nothing.
 var errNotSent = errors.New("the request was not sent")
 
-// expect makes the attempt fail unless content comes within d. The caller must call release when
+// expect makes the attempt fail unless content arrives within d. The caller must call release when
 // the stream has ended.
 func (a *attempt) expect(d time.Duration) (release func()) {
 	ctx, cancel := context.WithCancelCause(a.ctx)
@@ -61,8 +61,8 @@ func (a *attempt) expect(d time.Duration) (release func()) {
 	}
 }
 
-// begin announces a request to m. reason is for people to read; n counts the attempts of one call
-// of the router, from 1.
+// begin announces a request to m. The parameter reason is for people to read; n is the number of
+// the attempt within one call of the router, from 1.
 func (p *pool) begin(ctx context.Context, m *member, req *agent.Request, reason string, n int) *attempt {
 	a := new(attempt)
 	p.beginIn(ctx, a, m, req, reason, n)
@@ -76,7 +76,7 @@ func (p *pool) beginIn(ctx context.Context, a *attempt, m *member, req *agent.Re
 }
 
 // stream reads the answer and passes its chunks, never an error, to yield. It returns the error
-// that the answer failed with, or nil if it is complete or the reader left.
+// with which the answer failed, or nil if the answer is complete or the reader left.
 func (a *attempt) stream(yield func(agent.Chunk, error) bool) *agent.ModelError {
 	a.yield = yield
 	a.read()
@@ -185,7 +185,7 @@ func (a *attempt) interrupted(err *agent.ModelError) bool {
 // failure returns the error of a stream that did not finish.
 func (a *attempt) failure() *agent.ModelError {
 	switch {
-	case a.ctx.Err() != nil: // whatever error the member reports
+	case a.ctx.Err() != nil: // even if the member reports another error
 		if context.Cause(a.ctx) == errSlow {
 			return &agent.ModelError{Kind: agent.ErrTimeout, Err: errSlow}
 		}
@@ -195,13 +195,14 @@ func (a *attempt) failure() *agent.ModelError {
 		return &agent.ModelError{Kind: agent.ErrCanceled, Err: context.Cause(a.ctx)}
 	case a.err == nil:
 		return modelErrorf(agent.ErrIncomplete, "the stream ended before the answer was finished")
-	case a.err.Kind == agent.ErrCanceled: // nobody cancelled it here
+	case a.err.Kind == agent.ErrCanceled: // the member reports a cancellation that did not happen here
 		return &agent.ModelError{Kind: agent.ErrNetwork, Status: a.err.Status, Provider: a.err.Provider, RequestID: a.err.RequestID, Err: a.err}
 	}
 	return a.err
 }
 
-// end reports the attempt. kept says whether its output was passed to the caller of the router.
+// end reports the attempt. The parameter kept reports whether its output was passed to the caller
+// of the router.
 func (a *attempt) end(kept bool) {
 	r := agent.Routed{Duration: a.took, Kept: kept}
 	if a.err != nil {
@@ -214,15 +215,16 @@ func (a *attempt) end(kept bool) {
 	agent.EndRoute(a.ctx, r)
 }
 
-// spent returns what the attempt is billed for. A provider bills what it had written of a stream
-// that broke or was cut off here. If the provider did not report that, it is estimated.
+// spent returns the usage that the attempt is billed for. If a stream broke or was cut off by the
+// router, a provider bills the part that it had written. If the provider did not report that usage,
+// it is estimated.
 func (a *attempt) spent() (u agent.Usage, estimated bool) {
 	u = a.usage
 	for _, n := range []*int64{&u.Input, &u.CachedInput, &u.CacheWrite, &u.Output, &u.Reasoning} {
 		*n = max(*n, 0)
 	}
 	cut := a.sent && !a.refused && !a.finished && (a.left || a.ctx.Err() != nil)
-	if !a.content && !a.finished && !cut { // refused
+	if !a.content && !a.finished && !cut { // the member refused
 		return u, false
 	}
 	if !a.reported {
@@ -235,8 +237,8 @@ func (a *attempt) spent() (u agent.Usage, estimated bool) {
 	return u, estimated
 }
 
-// contentSize returns how many bytes of a chunk were generated, and whether the chunk is content at
-// all.
+// contentSize returns the number of bytes in a chunk that were generated, and whether the chunk is
+// content at all.
 func contentSize(c agent.Chunk) (n int, content bool) {
 	switch c := c.(type) {
 	case agent.TextDelta:

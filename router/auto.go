@@ -18,46 +18,47 @@ type AutoConfig struct {
 	Name    string   // of the router; "auto"
 	Members []Member // at most 32
 
-	// Priors is the share of tasks that each member is expected to do well before any outcome is
-	// known, by member name. Members not listed are ranked by price: from 0.5 for the cheapest to
-	// 0.7.
+	// Priors holds, by member name, the share of tasks that the member is expected to do well
+	// before any outcome is known. Members not listed are ranked by price: from 0.5 for the
+	// cheapest to 0.7.
 	Priors map[string]float64
-	Worth  float64 // dollars that a task done well is worth; 1. A summary is worth a tenth of it, a title a hundredth
-	Hurry  float64 // dollars that a second of waiting costs, for members whose Speed is known; 0
+	Worth  float64 // value in dollars of a task done well; 1. A summary is worth a tenth of it, a title a hundredth
+	Hurry  float64 // cost in dollars of a second of waiting, for members whose Speed is known; 0
 
-	// State is the file that keeps what was learned; several processes may share it. If empty, it
-	// is kept in memory.
+	// State is the file that keeps the learned observations; several processes may share it. If
+	// State is empty, they are kept in memory.
 	State string
 
-	Failures int           // failing tool calls in a row that count as a failure of the member; 5, negative never
-	Repeats  int           // identical calls with identical results that count as a failure of the member; 3, negative never
+	Failures int           // failing tool calls in a row that count as a failure of the member; 5; if negative, they never do
+	Repeats  int           // identical calls with identical results that count as a failure of the member; 3; if negative, they never do
 	CacheFor time.Duration // how long a provider keeps a prompt cache; 5 minutes
 
 	Random func() float64   // uniform in [0,1); nil means math/rand/v2
 	Now    func() time.Time // nil means time.Now
 }
 
-// Auto is a model that chooses among its members by what it has learned about them: a single front
-// door to a pool. It is safe for concurrent use.
+// Auto is a model that chooses among its members by what it has learned about them: a single entry
+// point to a pool. An Auto is safe for concurrent use.
 //
-// It considers the purpose of the request, its size, what it needs, and how often the current task
-// has failed already. It does not read the prompt's text: no feature of the text predicted, across
-// repositories, which model would succeed. A [Bandit] draws how likely each member is to do the
-// task well, from outcomes of similar cases, and weighs it against the expected cost.
+// It considers the purpose of the request, its size, the capabilities that it needs, and how often
+// the current task has failed already. It ignores the prompt's text: no feature of the text
+// predicted, across repositories, which model would succeed. From outcomes of similar cases, a
+// [Bandit] draws for each member a probability of doing the task well, and weighs it against the
+// expected cost.
 //
-//   - A member that cannot take the request, or that asked not to be called yet, is not considered.
+//   - Members that cannot take the request, or that asked not to be called yet, are not considered.
 //   - A conversation stays with its member while a task lasts, since its prompt is cached there. A
 //     change is considered when a task begins, when the history was rewritten (then a change is
-//     free), and when the member failed: its calls failed or repeated, or [Auto.Outcome] said so.
-//     The cost of sending the prompt again is then taken into account. A member that failed is not
-//     chosen again for the same task while there are others.
+//     free), and when the member failed, that is, when its calls failed or were repeated, or when
+//     [Auto.Outcome] reported a failure. The cost of sending the prompt again is then taken into
+//     account. A member that failed is not chosen again for the same task while there are others.
 //   - A member that fails to answer is replaced by the next best at once.
-//   - Outcomes come from the host ([Auto.Outcome], [Auto.Verified]) and, where it shows them, from
-//     the conversation.
-//   - The reason of each attempt names the case, the odds and the cost of each member, and why
-//     others were left out.
+//   - Outcomes come from the host ([Auto.Outcome], [Auto.Verified]) and, if the messages show them,
+//     from the conversation.
+//   - The reason of each attempt includes the case, the probability and cost of each member, and
+//     the reasons why other members were left out.
 //
-// Which conversation is with which member is kept in memory. After a restart the choice is made
+// The assignment of conversations to members is kept in memory. After a restart the choice is made
 // again; by then the provider's cache is mostly gone as well. Conversations without a SessionID are
 // identified by their first message.
 type Auto struct {
@@ -65,7 +66,7 @@ type Auto struct {
 	cfg    AutoConfig
 	bandit *Bandit
 	limits planLimits
-	heard  bool // the cost of some member is reported by its own members
+	heard  bool // a member is a router whose own members report their cost
 
 	mu       sync.Mutex
 	sessions map[uint64]*autoSession
@@ -140,7 +141,7 @@ type autoCall struct {
 	usage   agent.Usage
 	finish  agent.FinishReason
 	content bool
-	heard   atomic.Int64 // micro-dollars that members of members reported
+	heard   atomic.Int64 // micro-dollars reported by the members of a member that is a router
 }
 
 // take records a chunk or error as it passes.
@@ -170,7 +171,7 @@ func (c *autoCall) choose() {
 	s.look(c.req.Messages, began, a.limits.seed)
 	switch {
 	case single(c.req.Purpose):
-	case e.open && e.task != began: // the next task: nobody reported how the last one went
+	case e.open && e.task != began: // the next task has begun, and nobody reported an outcome of the last one
 		*e = episode{purpose: e.purpose}
 		s.failures, s.failed = 0, 0
 	case e.open && s.run.stray(&a.limits) != "":
@@ -193,7 +194,7 @@ func (a *Auto) holds(member int, d demand, now time.Time) bool {
 	return m.fits(d) && m.blocked(now) == 0
 }
 
-// done records how the call went.
+// done records the outcome of the call.
 func (c *autoCall) done(w *chain, out outcome) {
 	if w.last == nil {
 		return
@@ -202,11 +203,11 @@ func (c *autoCall) done(w *chain, out outcome) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := a.sessions[c.key]
-	if s == nil { // forgotten meanwhile
+	if s == nil { // the conversation was forgotten meanwhile
 		return
 	}
 	e := s.episode(c.req.Purpose)
-	if e.open && e.member != m.index { // another answered
+	if e.open && e.member != m.index { // another member answered
 		a.hand(e, m)
 	}
 	e.dollars += c.dollars(m)

@@ -8,9 +8,10 @@ import (
 )
 
 // Outcome reports how well the current task of a conversation was done: 1 for well, 0 for not at
-// all. The conversation is named by its SessionID. The member learns from it; after a failure the
+// all. The conversation is named by its SessionID. The router learns from it; after a failure, the
 // next request of the conversation goes to another member. If there is a State, it is saved at
-// once. Outcome returns an error if nothing was asked in the conversation since its last outcome.
+// once. Outcome returns an error if there was no request in the conversation since its last
+// outcome.
 func (a *Auto) Outcome(ctx context.Context, sessionID string, good float64) error {
 	if !a.settle(conversationKey(sessionID, nil), good) {
 		return fmt.Errorf("router: outcome: nothing is open in the conversation %q; say how a task went once, after it was worked on in this process", sessionID)
@@ -18,8 +19,8 @@ func (a *Auto) Outcome(ctx context.Context, sessionID string, good float64) erro
 	return a.Save(ctx)
 }
 
-// Save merges what was learned into the State, if there is one. [Auto.Outcome] saves by itself;
-// what was learned from conversations alone is saved with the next outcome or by Save.
+// Save merges the observations into the State, if there is one. [Auto.Outcome] saves by itself;
+// observations from conversations alone are saved with the next outcome or by Save.
 func (a *Auto) Save(ctx context.Context) error {
 	if a.cfg.State == "" {
 		return nil
@@ -74,7 +75,7 @@ func (a *Auto) settle(key uint64, good float64) bool {
 	return found
 }
 
-// close learns from an episode and ends it.
+// close records the outcome of an episode and ends the episode.
 func (a *Auto) close(e *episode, good float64) {
 	a.bandit.Observe(e.in, e.member, good, e.expected, e.dollars)
 	*e = episode{purpose: e.purpose}

@@ -9,7 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// armsOf assigns each member its prior: the host's, or one by its rank among the prices.
+// armsOf assigns a prior to each member: the one from the host, or else one by the rank of the
+// member's price.
 func armsOf(ms []*member, priors map[string]float64) ([]Arm, error) {
 	for name, p := range priors {
 		if !slices.ContainsFunc(ms, func(m *member) bool { return m.Name == name }) {
@@ -40,12 +41,12 @@ func armsOf(ms []*member, priors map[string]float64) ([]Arm, error) {
 	return arms, nil
 }
 
-// labour is roughly what a task of a purpose takes, from recorded runs of coding agents. The bandit
-// corrects it for each member by what its tasks cost in the end.
+// labour is the approximate size of a task of a purpose, from recorded runs of coding agents. The
+// bandit corrects the cost for each member by the actual cost of its tasks.
 type labour struct {
 	calls  float64
 	output float64 // tokens of one answer
-	growth float64 // tokens that the prompt grows with each call
+	growth float64 // tokens by which the prompt grows with each call
 }
 
 func labourOf(p agent.Purpose) labour {
@@ -100,7 +101,7 @@ func (c *autoCall) decide(s *autoSession, e *episode, task int, now time.Time) {
 	var room [maxArms]Offer
 	var notes [maxArms]Estimate
 	offers := room[:0]
-	for pass := range 2 { // members that failed at the task only if there is no other
+	for pass := range 2 { // the second pass includes members that failed at the task, in case there is no other
 		for i, m := range a.members {
 			if a.holds(i, c.demand, now) && (pass == 1 || failed&(1<<i) == 0) {
 				offers = append(offers, Offer{Arm: i, Dollars: work.expect(m.Price, float64(c.demand.tokens)), Extra: c.extra(s, m, work, now)})
@@ -111,7 +112,7 @@ func (c *autoCall) decide(s *autoSession, e *episode, task int, now time.Time) {
 		}
 	}
 	k := a.bandit.chooseFor(a.worth(c.req.Purpose), in, offers, notes[:len(offers)])
-	if k < 0 { // nobody can take it now: the chain finds the error to report
+	if k < 0 { // no member can take the request now: the chain finds the error to report
 		c.rank(-1, nil, nil)
 		return
 	}
@@ -119,7 +120,7 @@ func (c *autoCall) decide(s *autoSession, e *episode, task int, now time.Time) {
 	c.reason = c.explain(s, in, offers, notes[:len(offers)])
 	s.trouble = ""
 	m := a.members[offers[k].Arm]
-	if e.open && e.member == m.index && e.task == task { // it stays with the member after all
+	if e.open && e.member == m.index && e.task == task { // the conversation stays with its member
 		e.again = false
 		return
 	}
@@ -138,8 +139,8 @@ func (a *Auto) worth(p agent.Purpose) float64 {
 	return a.cfg.Worth
 }
 
-// extra returns what choosing a member costs in addition to the work: the prompt that its cache
-// lacks, and waiting.
+// extra returns the additional cost of choosing a member: for the part of the prompt that its cache
+// lacks, and for waiting.
 func (c *autoCall) extra(s *autoSession, m *member, work labour, now time.Time) float64 {
 	x := 0.0
 	if m.Price != nil {
@@ -156,8 +157,8 @@ func (c *autoCall) extra(s *autoSession, m *member, work labour, now time.Time) 
 	return x
 }
 
-// rank orders the members: the chosen one, the other offers by score, then the rest, which the
-// chain passes over unless they can answer after all.
+// rank orders the members: the chosen one, the other offers by score, then the remaining members,
+// which the chain passes over unless they can answer by then.
 func (c *autoCall) rank(first int, offers []Offer, notes []Estimate) {
 	n := 0
 	put := func(i int) {
@@ -185,8 +186,8 @@ func (c *autoCall) rank(first int, offers []Offer, notes []Estimate) {
 	}
 }
 
-// explain says in one line why a member was chosen: the case, the odds and costs, and which members
-// were left out.
+// explain returns one line with the reason for choosing a member: the case, the probabilities and
+// costs, and the members that were left out.
 func (c *autoCall) explain(s *autoSession, in Case, offers []Offer, notes []Estimate) string {
 	b := make([]byte, 0, 256)
 	b = append(b, in.Purpose...)

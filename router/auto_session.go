@@ -7,7 +7,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// conversationKey identifies a conversation by its id, or by how it begins if it has none.
+// conversationKey identifies a conversation by its session id, or by its first message if it has
+// none.
 func conversationKey(sessionID string, ms []agent.Message) uint64 {
 	h := hash(fnvOffset, sessionID)
 	if sessionID == "" && len(ms) > 0 {
@@ -24,18 +25,18 @@ type autoSession struct {
 	key        uint64
 	next, prev *autoSession // in order of use
 
-	epoch    int       // -1 before the first request
+	epoch    int       // number of the history's version; -1 before the first request
 	episodes []episode // by purpose
 
 	failures uint8  // of the current task
 	failed   uint32 // bit set of the members that failed at it
-	trouble  string // how the last one failed, for the next reason
+	trouble  string // description of the last failure, for the next reason
 	avoid    int    // the member that broke the last answer, counted from 1; 0 for none
 	prompts  [maxArms]prompt
 
-	run     planRun // what the messages show of the current task
-	task    int     // where it begins
-	scanned int     // number of messages that run has seen
+	run     planRun // what the messages reveal about the current task
+	task    int     // index of the message where the current task begins
+	scanned int     // number of messages that have been added to run
 }
 
 // episode is a stretch of a conversation with one member, for one purpose. Outcomes are learned per
@@ -44,9 +45,9 @@ type episode struct {
 	purpose  agent.Purpose
 	open     bool
 	member   int
-	task     int // where the task begins
+	task     int // index of the message where the task begins
 	in       Case
-	tokens   int     // of the prompt when it began
+	tokens   int     // tokens of the prompt when the episode began
 	expected float64 // dollars
 	dollars  float64 // spent
 	reason   string  // for staying with the member
@@ -94,8 +95,8 @@ func (a *Auto) session(key uint64) *autoSession {
 	return s
 }
 
-// renew marks every episode to be decided again if the history was rewritten: the caches of the old
-// one are useless.
+// renew marks every episode to be decided again if the history was rewritten: prompt caches of the
+// old history are useless.
 func (s *autoSession) renew(epoch int) {
 	if s.epoch == epoch {
 		return
@@ -123,12 +124,12 @@ func (s *autoSession) episode(p agent.Purpose) *episode {
 // maxPurposes limits the episodes of a conversation.
 const maxPurposes = 16
 
-// single reports whether a request of this purpose is a task of its own.
+// single reports whether each request of this purpose is a separate task.
 func single(p agent.Purpose) bool {
 	return p == agent.PurposeTitle || p == agent.PurposeSummarise
 }
 
-// look reads what the messages since the last look show of the current task.
+// look updates the state of the current task from the messages since the last look.
 func (s *autoSession) look(ms []agent.Message, task int, seed maphash.Seed) {
 	if s.scanned == 0 || s.task != task || s.scanned > len(ms) {
 		s.run, s.scanned, s.task = planRun{}, task, task

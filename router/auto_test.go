@@ -39,7 +39,8 @@ func trio() []Member {
 	}
 }
 
-// who asks the router and returns the text, which is the member's name, and the reason.
+// who sends a request to the router and returns the text, which is the member's name, and the
+// reason.
 func who(t testing.TB, m agent.Model, req *agent.Request) (name, reason string) {
 	t.Helper()
 	var l ledger
@@ -129,7 +130,7 @@ func TestAutoStaysWithItsMember(t *testing.T) {
 	}
 }
 
-// TestAutoPricesTheCache: of two members that are alike, the one whose cache holds a long
+// TestAutoPricesTheCache checks that if two members are alike, the one whose cache holds a long
 // conversation is chosen.
 //
 // Evidence: routers · Auto counts the price of a cold prompt cache
@@ -216,7 +217,7 @@ func TestAutoAfterFailures(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"small": 1, "middle": 1, "large": 1}, seen); diff != "" {
 		t.Errorf("each is tried once:\n%s", diff)
 	}
-	who(t, a, inSession("s", agent.PurposeAct)) // all have failed: one must be used anyway
+	who(t, a, inSession("s", agent.PurposeAct)) // all members have failed, so one of them must be used anyway
 	if err := a.Outcome(t.Context(), "s", 1); err != nil {
 		t.Error(err)
 	}
@@ -231,8 +232,8 @@ func TestAutoAfterFailures(t *testing.T) {
 	}
 }
 
-// TestAutoSeesTrouble: when the first member makes only calls that fail, the conversation goes to
-// another member.
+// TestAutoSeesTrouble checks that a conversation goes to another member if the first member makes
+// only calls that fail.
 func TestAutoSeesTrouble(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	calls := 0
@@ -268,7 +269,7 @@ func TestAutoSeesTrouble(t *testing.T) {
 	}
 }
 
-// TestAutoVerified: the router learns from the loop's own check of the work.
+// TestAutoVerified checks that the router learns from the loop's own check of the work.
 func TestAutoVerified(t *testing.T) {
 	a := newTestAuto(t, AutoConfig{Members: []Member{{Model: says("wrong"), Name: "weak", Price: usd(0.001)}, {Model: says("right"), Name: "able", Price: usd(0.01)}},
 		Priors: map[string]float64{"weak": 0.99, "able": 0.01}, Random: func() float64 { return 0.5 }, State: filepath.Join(t.TempDir(), "state.json")})
@@ -350,8 +351,8 @@ func TestAutoReplacesWhatFails(t *testing.T) {
 	}
 }
 
-// TestAutoIsDeterministic: the same conversations with the same source of randomness give the same
-// choices.
+// TestAutoIsDeterministic checks that the same conversations with the same source of randomness
+// result in the same choices.
 func TestAutoIsDeterministic(t *testing.T) {
 	play := func() (out []string) {
 		a := newTestAuto(t, AutoConfig{Members: trio()})
@@ -372,7 +373,8 @@ func TestAutoIsDeterministic(t *testing.T) {
 	}
 }
 
-// TestAutoHearsRouters: the price of a task includes what the members of a member cost.
+// TestAutoHearsRouters checks that the cost of a task includes the cost that the members of a
+// member report.
 func TestAutoHearsRouters(t *testing.T) {
 	inner, err := NewFallback(FallbackConfig{Members: []Member{{Model: says("x"), Name: "leaf", Price: usd(3)}}})
 	if err != nil {
@@ -408,7 +410,7 @@ func TestAutoForgetsOldConversations(t *testing.T) {
 		a.mu.Lock()
 		a.session(uint64(i))
 		if i > 10 {
-			a.session(7) // in use all the time
+			a.session(7) // this session stays in use all the time
 		}
 		a.mu.Unlock()
 	}
@@ -429,7 +431,7 @@ func TestAutoConcurrently(t *testing.T) {
 					t.Error(err)
 				}
 				if g == 0 && i%10 == 0 {
-					_ = a.Outcome(context.Background(), id, 1) // another may have said so
+					_ = a.Outcome(context.Background(), id, 1) // an error is fine: another goroutine may have reported the outcome
 				}
 			}
 		})

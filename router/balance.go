@@ -17,28 +17,29 @@ type BalanceConfig struct {
 	Name    string   // of the router; empty means "round-robin" or "least-loaded"
 	Members []Member // equal endpoints, such as one model in several regions
 
-	// InFlight limits the requests that a member may have in flight from this router before a
-	// conversation whose home it is goes elsewhere. With 0, RoundRobin never moves conversations
-	// from their home, and LeastLoaded allows a quarter more than an even share.
+	// InFlight is the number of requests in flight from this router at which a member is full, so
+	// that conversations whose home is that member go elsewhere. With 0, RoundRobin never moves
+	// conversations from their home, and LeastLoaded allows a quarter more than an even share.
 	InFlight int
-	// Cooldown is the time for which a conversation avoids a member whose answer broke off in the
-	// middle. 0 means a minute.
+	// Cooldown limits how long a conversation avoids a member whose answer broke off in the middle.
+	// 0 means a minute.
 	Cooldown time.Duration
 
 	Now func() time.Time // nil means time.Now
 }
 
-// RoundRobin is a model that distributes its requests over equal members. It is safe for concurrent
-// use.
+// RoundRobin is a model that distributes its requests over equal members. A RoundRobin is safe for
+// concurrent use.
 //
-// A conversation (an [agent.Request.SessionID]) has a home member, the same in every process and
-// for as long as the members stay the same, so that the prompt cache there hits. Requests without a
-// SessionID take turns. A request leaves its home if that is full or refuses, and fails over as
-// with [Fallback]. A member that joins or leaves moves only the conversations of its own share.
+// A conversation (an [agent.Request.SessionID]) has a home member, which is the same in every
+// process while the members do not change, so that the home's prompt cache can be used. Requests
+// without a SessionID take turns. A request goes to another member if the home is full or refuses;
+// after a failure, other members are asked as with [Fallback]. When a member joins or leaves, only
+// the conversations in that member's share move.
 type RoundRobin struct{ *balancer }
 
-// LeastLoaded is a [RoundRobin] that sends requests without a home to the member with the fewest in
-// flight, and lets conversations leave a home that has more than its share.
+// LeastLoaded is a [RoundRobin] that sends requests without a home to the member with the fewest
+// requests in flight. It also moves conversations away from a home that has more than its share.
 type LeastLoaded struct{ *balancer }
 
 // NewRoundRobin checks cfg and returns a router.
@@ -87,7 +88,7 @@ func newBalancer(kind string, cfg BalanceConfig) (*balancer, error) {
 	return b, nil
 }
 
-// Load returns how many requests each member has in flight, by name.
+// Load returns the number of requests that each member has in flight, by name.
 func (b *balancer) Load() map[string]int {
 	out := make(map[string]int, len(b.members))
 	for _, m := range b.members {
@@ -96,14 +97,15 @@ func (b *balancer) Load() map[string]int {
 	return out
 }
 
-// Stream answers with the member whose turn it is, or which is the home of the conversation.
+// Stream answers with the home of the conversation, or with the next member in turn if there is no
+// home.
 func (b *balancer) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
 	return func(yield func(agent.Chunk, error) bool) {
 		c := chain{pool: b.pool, ctx: ctx, req: req, yield: yield, loads: true, demand: b.demand(req)}
 		var room [8]*member
 		order := b.choose(&c, append(room[:0], b.members...))
 		out := c.run(order, 0)
-		if c.counted != nil { // it was passed over after all
+		if c.counted != nil { // the member was passed over after all
 			c.counted.load.Add(-1)
 		}
 		if out == outcomeBroken {
@@ -112,7 +114,8 @@ func (b *balancer) Stream(ctx context.Context, req *agent.Request) iter.Seq2[age
 	}
 }
 
-// choose puts the members in the order in which to ask them and counts the request to the first.
+// choose sorts the members into the order in which they are asked, and adds the request to the load
+// of the first.
 func (b *balancer) choose(c *chain, order []*member) []*member {
 	home := c.req.SessionID != ""
 	key := sessionKey(c.req)
@@ -154,15 +157,15 @@ func (b *balancer) brokenIn(key uint64, now time.Time) int {
 	return b.broken.find(key, now)
 }
 
-// rank orders members by rendezvous hashing: each has a score for the conversation, and the one
-// with the highest is its home.
+// rank orders members by rendezvous hashing: each member has a score for the conversation, and the
+// one with the highest score is the conversation's home.
 func (b *balancer) rank(order []*member, key uint64) {
 	slices.SortFunc(order, func(x, y *member) int {
 		return cmp.Or(cmp.Compare(mix(b.seeds[y.index]^key), mix(b.seeds[x.index]^key)), cmp.Compare(x.index, y.index))
 	})
 }
 
-// rotate puts the member after the last one used first. b.mu is held.
+// rotate moves the member that follows the last used one to the front. b.mu is held.
 func (b *balancer) rotate(order []*member) {
 	for i := range order {
 		order[i] = b.members[(b.turn+i)%len(order)]
@@ -170,8 +173,8 @@ func (b *balancer) rotate(order []*member) {
 	b.turn = (b.turn + 1) % len(order)
 }
 
-// spill moves to the front the first member that fits, answers and has room. If all are full, it is
-// the least loaded.
+// spill moves to the front the first member that fits, accepts requests and has room. If all are
+// full, it moves the least loaded one.
 func (b *balancer) spill(c *chain, order []*member, now time.Time, home bool) {
 	limit := b.limit(home)
 	best, least := -1, 0
@@ -195,8 +198,8 @@ func (b *balancer) spill(c *chain, order []*member, now time.Time, home bool) {
 	}
 }
 
-// limit returns how many requests a member may have before a conversation leaves it, 0 for any
-// number. b.mu is held.
+// limit returns the number of requests at which a member is full, or 0 if there is no limit. b.mu
+// is held.
 func (b *balancer) limit(home bool) int {
 	if b.cfg.InFlight > 0 || !b.byLoad || !home {
 		return b.cfg.InFlight

@@ -27,7 +27,7 @@ func echoes(names string) (ms []Member) {
 	return ms
 }
 
-// homes sends requests in n conversations and returns who answered each.
+// homes sends requests in n conversations and returns the member that answered in each.
 func homes(t *testing.T, m agent.Model, n int) []string {
 	t.Helper()
 	out := make([]string, n)
@@ -39,9 +39,9 @@ func homes(t *testing.T, m agent.Model, n int) []string {
 	return out
 }
 
-// TestHomes: a conversation stays with its member, in other processes too (so the table of homes is
-// written down here), so that prompt caches stay warm. Each member has its share, and a member that
-// leaves moves only its own conversations.
+// TestHomes checks that a conversation stays with its member, so that prompt caches stay warm. That
+// holds in other processes too, so the expected homes are written down here. Each member has its
+// share of conversations, and if a member leaves, only its conversations move.
 //
 // Evidence: routers · Balancing keeps a conversation with its member
 func TestHomes(t *testing.T) {
@@ -146,7 +146,8 @@ func TestLoads(t *testing.T) {
 	}
 }
 
-// TestSpill: a conversation goes elsewhere while its home refuses, and back home afterwards.
+// TestSpill checks that a conversation goes to another member while its home refuses, and back to
+// its home afterwards.
 func TestSpill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refuse := agenttest.Error(&agent.ModelError{Kind: agent.ErrOverloaded, RetryAfter: time.Minute})
@@ -158,7 +159,7 @@ func TestSpill(t *testing.T) {
 		}
 		req := ask("go")
 		for b.rank(b.members[:2:2], sessionKey(req)); b.members[0].Name != "a"; b.rank(b.members[:2:2], sessionKey(req)) {
-			req.SessionID += "x" // until a is its home
+			req.SessionID += "x" // change the id until its home is a
 			slices.SortFunc(b.members, func(x, y *member) int { return x.index - y.index })
 		}
 		var got []string

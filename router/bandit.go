@@ -6,16 +6,16 @@ import (
 	"sync"
 )
 
-// Case classifies a decision: a [Bandit] learns separately for each. The prompt's text is not part
-// of it: on real tasks no feature of the text predicted across repositories which model would
-// succeed.
+// Case classifies a decision: a [Bandit] learns separately for each case. The prompt's text is not
+// part of the case: on real tasks no feature of the text predicted across repositories which model
+// would succeed.
 type Case struct {
 	Purpose  string // of the call, such as "act"
 	Size     uint8  // class of the prompt's size, see [SizeClass]
-	Failures uint8  // attempts at the same thing that failed already; 3 and more are one case
+	Failures uint8  // previous failed attempts at the same task; 3 and more are one case
 }
 
-// maxFailures is the number of failures from which cases are no longer distinguished.
+// maxFailures is the number of failures above which cases are no longer distinguished.
 const maxFailures = 3
 
 // maxPurpose limits the length of a purpose's name, which the host chooses.
@@ -32,8 +32,8 @@ func (c Case) normal() Case {
 // String returns the case as it is written in the state, such as "act/2/0".
 func (c Case) String() string { return fmt.Sprintf("%s/%d/%d", c.Purpose, c.Size, c.Failures) }
 
-// SizeClass returns the size class of a prompt with that many tokens: 0 below 4,000, then one more
-// for each factor of four.
+// SizeClass returns the size class of a prompt with the given number of tokens: 0 below 4,000, and
+// one more for each factor of four.
 func SizeClass(tokens int) uint8 {
 	class := uint8(0)
 	for limit := 4000; tokens >= limit && class < 5; limit *= 4 {
@@ -45,52 +45,54 @@ func SizeClass(tokens int) uint8 {
 // Arm is one of the options that a [Bandit] chooses from.
 type Arm struct {
 	Name  string
-	Prior float64 // share of good outcomes expected before any was observed; 0 means 0.5
+	Prior float64 // expected share of good outcomes before any was observed; 0 means 0.5
 }
 
 // Offer is an arm that may be chosen now, with its expected cost.
 type Offer struct {
 	Arm     int     // index into the bandit's arms
-	Dollars float64 // list price of the expected work; the bandit corrects it by what was observed
-	Extra   float64 // certain cost in addition, in dollars, such as a prompt cache that would be lost
+	Dollars float64 // list price of the expected work; the bandit corrects it by the observed costs
+	Extra   float64 // certain additional cost in dollars, such as the loss of a prompt cache
 }
 
 // BanditConfig describes a [Bandit].
 type BanditConfig struct {
 	Arms   []Arm          // at most 32
-	Worth  float64        // dollars that a good outcome is worth; 0 means 1
+	Worth  float64        // value of a good outcome in dollars; 0 means 1
 	Random func() float64 // uniform in [0,1); nil means math/rand/v2
 }
 
-// Bandit learns from outcomes which of several models to choose: a contextual bandit with Thompson
-// sampling. For each arm it draws a probability of success from what was observed, weighs it
-// against the cost, and takes the best. Uncertain arms are tried, arms known to be worse are not. A
-// case that was seen seldom borrows from the arm's wider experience. It is safe for concurrent use.
+// Bandit learns from outcomes which of several models to choose: it is a contextual bandit with
+// Thompson sampling. For each arm it draws a probability of success, based on the observed
+// outcomes, weighs it against the cost, and takes the best arm. Uncertain arms are tried; arms
+// known to be worse are not. For a case with few outcomes, the arm's outcomes in other cases count
+// too. A Bandit is safe for concurrent use.
 type Bandit struct {
 	arms   []Arm
 	worth  float64
 	random func() float64
 
 	mu      sync.Mutex
-	state   []armState // by arm: what was observed, here and elsewhere
-	pending []armState // by arm: what was observed here since the last merge
+	state   []armState // by arm: observations of this bandit and of others
+	pending []armState // by arm: observations of this bandit since the last merge
 }
 
-// armState holds what was observed of an arm. Every field is a sum, so that the states of processes
-// can be added.
+// armState holds the observations of an arm. Every field is a sum, so that the states of several
+// processes can be added.
 type armState struct {
-	expected, spent float64 // dollars: by the price list, and actual
+	expected, spent float64 // dollars: according to the price list, and actual
 	all             tally
 	byWork          map[Case]tally // purpose and failures, Size 0
 	byCase          map[Case]tally
 }
 
-// tally counts outcomes; partial ones count in part.
+// tally counts outcomes. An outcome between good and bad counts in part as each.
 type tally struct{ Good, Bad float64 }
 
 func (t tally) plus(u tally) tally { return tally{t.Good + u.Good, t.Bad + u.Bad} }
 
-// The weights, in outcomes, with which a level borrows from the next wider one.
+// The weights, as numbers of outcomes, with which the estimate of a wider level counts at the next
+// narrower level.
 const (
 	priorWeight = 2
 	workWeight  = 3
@@ -146,9 +148,9 @@ func newStates(n int) []armState {
 type Estimate struct {
 	Good    float64 // expected share of good outcomes
 	Drawn   float64 // the share that was drawn for this choice
-	Seen    float64 // outcomes of such cases that were observed
-	Dollars float64 // expected cost, Offer.Extra included
-	Score   float64 // the arm is chosen by this: worth times Drawn, less Dollars
+	Seen    float64 // observed outcomes of such cases
+	Dollars float64 // expected cost, including Offer.Extra
+	Score   float64 // the arm with the highest score is chosen: worth times Drawn, minus Dollars
 }
 
 // Choose draws and returns the index of the best offer, or -1 if there are none. If notes is not
@@ -157,7 +159,7 @@ func (b *Bandit) Choose(c Case, offers []Offer, notes []Estimate) int {
 	return b.chooseFor(b.worth, c, offers, notes)
 }
 
-// chooseFor is Choose with another worth of a good outcome.
+// chooseFor is like Choose, but with a different worth of a good outcome.
 func (b *Bandit) chooseFor(worth float64, c Case, offers []Offer, notes []Estimate) int {
 	c = c.normal()
 	b.mu.Lock()
@@ -210,9 +212,9 @@ func (b *Bandit) posterior(c Case, arm int) (good, bad float64) {
 	return level(good/(good+bad), caseWeight, s.byCase[c])
 }
 
-// Observe records an outcome: how good it was from 0 to 1, its expected cost by the price list, and
-// its actual cost. If expected is zero, the costs are left unchanged. Values out of range are
-// clamped.
+// Observe records an outcome. The parameter good grades it from 0 to 1; expected is its cost
+// according to the price list, and dollars its actual cost. If expected is zero, costs are not
+// recorded. Values out of range are clamped.
 func (b *Bandit) Observe(c Case, arm int, good, expected, dollars float64) {
 	if arm < 0 || arm >= len(b.arms) || good != good {
 		return
@@ -238,15 +240,15 @@ func (s *armState) add(c Case, t tally) {
 	s.addCase(c, t)
 }
 
-// maxCases limits the cases of one arm: purposes come from the host, and there could be any number
-// of them.
+// maxCases limits the cases of one arm. Purposes come from the host, so their number is otherwise
+// unlimited.
 const maxCases = 512
 
-// memory is the number of outcomes of an arm that are remembered in full. Beyond it all are halved,
-// so that a change in a model is noticed.
+// memory limits the outcomes that an arm counts. At that number all its counts are halved, so that
+// a change in a model shows.
 const memory = 2000
 
-// fade halves the observations if there are more than memory allows.
+// fade halves the counts if they exceed memory.
 func (s *armState) fade() {
 	if s.all.Good+s.all.Bad < memory {
 		return

@@ -6,21 +6,21 @@ import "math"
 func (b *Bandit) draw(c Case, arm int) float64 {
 	good, bad := b.posterior(c, arm)
 	x, y := b.gamma(good), b.gamma(bad)
-	if x+y == 0 { // both underflowed, as for shapes near 0
+	if x+y == 0 { // both underflowed, which happens for shapes near 0
 		return good / (good + bad)
 	}
 	return x / (x + y)
 }
 
-// gamma samples the gamma distribution of a shape and scale 1: Marsaglia and Tsang, "A Simple
-// Method for Generating Gamma Variables", 2000.
+// gamma samples the gamma distribution with the given shape and scale 1, by the method of Marsaglia
+// and Tsang, "A Simple Method for Generating Gamma Variables", 2000.
 func (b *Bandit) gamma(shape float64) float64 {
 	if shape < 1 {
 		return b.gamma(shape+1) * math.Pow(b.uniform(), 1/shape)
 	}
 	d := shape - 1.0/3
 	c := 1 / math.Sqrt(9*d)
-	for range 1000 { // a draw fails about once in 20: only a broken source of randomness gets to the end
+	for range 1000 { // a draw fails about once in 20, so only a broken source of randomness reaches the end
 		x := b.normal()
 		v := 1 + c*x
 		if v <= 0 {
@@ -34,7 +34,7 @@ func (b *Bandit) gamma(shape float64) float64 {
 	return shape
 }
 
-// normal samples the standard normal distribution: Box and Muller, 1958.
+// normal samples the standard normal distribution, by the method of Box and Muller, 1958.
 func (b *Bandit) normal() float64 {
 	return math.Sqrt(-2*math.Log(b.uniform())) * math.Cos(2*math.Pi*b.uniform())
 }

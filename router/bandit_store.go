@@ -37,11 +37,12 @@ type savedArm struct {
 	Cases    map[string][2]float64 `json:"cases"`    // by Case.String
 }
 
-// Merge combines the observations of this bandit and others in a file: it adds what was observed
-// here since the last Merge and reads in the rest. The file is replaced as a whole under a lock
-// file next to it, so that processes may share it and a crash leaves the old version or the new
-// one. A missing file counts as empty. After an error nothing is lost: the next Merge adds it. Arms
-// in the file that the bandit does not have are kept.
+// Merge combines the observations of this bandit and others in a file: it adds the observations
+// since the last Merge to the file, and reads the observations of others from it. The file is
+// replaced as a whole under a lock file next to it, so that processes may share it and a crash
+// leaves the old version or the new one. A missing file counts as empty. After an error nothing is
+// lost: the next Merge adds the observations. Arms in the file that the bandit does not have are
+// kept.
 func (b *Bandit) Merge(ctx context.Context, path string) (err error) {
 	lock := flock.New(path + ".lock")
 	if ok, err := lock.TryLockContext(ctx, 10*time.Millisecond); err != nil || !ok {
@@ -73,7 +74,7 @@ func (b *Bandit) Merge(ctx context.Context, path string) (err error) {
 		return fmt.Errorf("router: merge bandit %s: %w", path, err)
 	}
 	for i := range merged {
-		merged[i].plus(&b.pending[i]) // what was observed while the file was written
+		merged[i].plus(&b.pending[i]) // observations that were made while the file was written
 	}
 	b.state = merged
 	return nil
@@ -211,7 +212,7 @@ func writeState(path string, s *savedState) error {
 	}
 	_, err = f.Write(append(data, '\n'))
 	if err == nil {
-		err = f.Sync() // the bytes must be on disk before the name is
+		err = f.Sync() // the bytes must be on disk before the rename
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
@@ -219,6 +220,6 @@ func writeState(path string, s *savedState) error {
 	if err := os.Rename(path+".new", path); err != nil {
 		return err
 	}
-	_ = atomicfile.SyncDir(filepath.Dir(path)) // not every system supports it; the rename is then as durable as the system makes it
+	_ = atomicfile.SyncDir(filepath.Dir(path)) // not every system supports it; without it, the durability of the rename depends on the system
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 func TestBanditMerges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.json")
 	a := newTestBandit(t, 1, Arm{Name: "x"}, Arm{Name: "y"})
-	b := newTestBandit(t, 2, Arm{Name: "y"}, Arm{Name: "z"}) // another pool: they share only y
+	b := newTestBandit(t, 2, Arm{Name: "y"}, Arm{Name: "z"}) // another pool: only y is in both
 	odd := Case{Purpose: "a/b", Size: 2, Failures: 1}
 	a.Observe(act, 1, 1, 1, 2)
 	a.Observe(odd, 0, 0, 0, 0)
@@ -83,7 +83,7 @@ func TestBanditMergeErrors(t *testing.T) {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "state.json")
-	if err := os.Mkdir(path+".new", 0o700); err != nil { // in the way of the write
+	if err := os.Mkdir(path+".new", 0o700); err != nil { // blocks the write
 		t.Fatal(err)
 	}
 	w := newTestBandit(t, 1, Arm{Name: "a"})
@@ -105,8 +105,8 @@ func TestBanditMergeErrors(t *testing.T) {
 	}
 }
 
-// TestBanditMergesWhileUsed: merges from many goroutines, while others choose and observe, lose and
-// double nothing.
+// TestBanditMergesWhileUsed checks that merges from many goroutines, while others choose and
+// observe, neither lose nor double an observation.
 func TestBanditMergesWhileUsed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.json")
 	var wg sync.WaitGroup
@@ -133,8 +133,8 @@ func TestBanditMergesWhileUsed(t *testing.T) {
 	}
 }
 
-// TestBanditObservesWhileItMerges: what is in memory, without another merge, equals everything that
-// was observed.
+// TestBanditObservesWhileItMerges checks that the state in memory, without another merge, includes
+// everything that was observed.
 func TestBanditObservesWhileItMerges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.json")
 	b := newTestBandit(t, 1, Arm{Name: "a"})
@@ -185,8 +185,8 @@ func TestBanditProcess(t *testing.T) {
 	}
 }
 
-// TestBanditSurvivesKill kills processes that share a state, at random moments: what they
-// acknowledged is in the file, and the file is never torn.
+// TestBanditSurvivesKill kills processes that share a state, at random moments. The observations
+// that they acknowledged must be in the file, and the file must never be torn.
 //
 // Evidence: routers · What routers learn survives a kill
 func TestBanditSurvivesKill(t *testing.T) {
@@ -211,7 +211,7 @@ func TestBanditSurvivesKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := int(s.Arms["a"].All[0])
-		if n < acknowledged || n > acknowledged+started { // each may have been killed after the write and before its acknowledgement
+		if n < acknowledged || n > acknowledged+started { // a process may have been killed after a write and before its acknowledgement
 			t.Fatalf("%d outcomes are in the file; %d were acknowledged by %d processes", n, acknowledged, started)
 		}
 		acknowledged = n
@@ -223,7 +223,7 @@ func TestBanditSurvivesKill(t *testing.T) {
 }
 
 // runAndKill starts a process that merges until it is killed, some time after its first
-// acknowledgement, and returns its last one.
+// acknowledgement. It returns the process's last acknowledgement.
 func runAndKill(t *testing.T, path string, after time.Duration) int {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestBanditProcess$")
 	cmd.Env = append(os.Environ(), envKill+"="+path)

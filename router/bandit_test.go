@@ -19,7 +19,8 @@ func newTestBandit(t testing.TB, seed uint64, arms ...Arm) *Bandit {
 
 var act = Case{Purpose: "act", Size: 1}
 
-// TestBanditLearns plays arms of known worth: in the end nearly every choice is the best one.
+// TestBanditLearns plays arms of known worth and checks that in the end nearly every choice is the
+// best arm.
 func TestBanditLearns(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -34,7 +35,7 @@ func TestBanditLearns(t *testing.T) {
 	} {
 		b := newTestBandit(t, 3, Arm{Name: "a"}, Arm{Name: "b"}, Arm{Name: "c"})
 		r := rand.New(rand.NewPCG(1, 2))
-		offers := []Offer{{Arm: 0, Dollars: 0.2}, {Arm: 1, Dollars: 0.2}, {Arm: 2, Dollars: 0.2}} // list prices do not help
+		offers := []Offer{{Arm: 0, Dollars: 0.2}, {Arm: 1, Dollars: 0.2}, {Arm: 2, Dollars: 0.2}} // the list prices do not distinguish the arms
 		picks := make([]int, 3)
 		for i := range 2000 {
 			k := b.Choose(act, offers, nil)
@@ -53,8 +54,8 @@ func TestBanditLearns(t *testing.T) {
 	}
 }
 
-// TestBanditTellsCasesApart: of two models that are each good at one case, the right one is chosen
-// in each.
+// TestBanditTellsCasesApart uses two models that are each good at one case, and checks that the
+// right one is chosen in each case.
 func TestBanditTellsCasesApart(t *testing.T) {
 	b := newTestBandit(t, 3, Arm{Name: "a"}, Arm{Name: "b"})
 	r := rand.New(rand.NewPCG(1, 2))
@@ -92,7 +93,7 @@ func TestBanditEstimates(t *testing.T) {
 	for range 10 {
 		b.Observe(act, 0, 0, 0.2, 0.4)
 	}
-	// By hand: all (2*0.8+0)/(2+10), then 3 of that and 10 bad, then 6 of that and 10 bad.
+	// Computed by hand: all (2*0.8+0)/(2+10), then 3 of that and 10 bad, then 6 of that and 10 bad.
 	all := 1.6 / 12
 	work := 3 * all / 13
 	want := Estimate{Good: 6 * work / 16, Seen: 10, Dollars: 0.2 * (4 + 0.6) / (2 + 0.6)}

@@ -17,16 +17,16 @@ import (
 type BreakerConfig struct {
 	Model agent.Model // required
 
-	Failures int           // failures in a row that open it; 5
-	Rate     float64       // share of failures among the last Window answers that also opens it; 0.5
+	Failures int           // failures in a row that open the breaker; 5
+	Rate     float64       // share of failures among the last Window answers that also opens the breaker; 0.5
 	Window   int           // answers that Rate considers; 20, at most 64
-	Open     time.Duration // how long it stays open the first time, doubled at every failed probe; 5 s
-	MaxOpen  time.Duration // limit of that time; 2 minutes
-	Probes   int           // answers in a row that close it again; 1
+	Open     time.Duration // how long the breaker stays open the first time; doubled at every failed probe; 5 s
+	MaxOpen  time.Duration // maximum of that duration; 2 minutes
+	Probes   int           // good answers in a row that close the breaker again; 1
 
-	// Counts reports whether an error speaks against the model's health. Nil counts outages:
-	// overloaded, server, network, timeout, incomplete and unknown errors, wrong credentials, and
-	// rate limits.
+	// Counts reports whether an error counts as a failure. Nil counts errors that indicate an
+	// outage: overloaded, server, network, timeout, incomplete and unknown errors, wrong
+	// credentials, and rate limits.
 	Counts func(err *agent.ModelError) bool
 
 	Now func() time.Time // nil means time.Now
@@ -42,23 +42,23 @@ const (
 	BreakerHalfOpen BreakerState = "half-open" // one request at a time passes, as a probe
 )
 
-// Breaker is a circuit breaker: a model that stops calling the model it wraps while that is
-// failing, so that nobody waits for its timeouts and it can recover. A refused request gets an
-// error of kind [agent.ErrOverloaded] that says when to retry. Routers pass over a member whose
-// breaker is open without trying it. It is safe for concurrent use.
+// Breaker is a circuit breaker: a model that stops calling the wrapped model while that model is
+// failing. So nobody waits for the model's timeouts, and the model can recover. A refused request
+// gets an error of kind [agent.ErrOverloaded] with the time to wait before a retry. Routers pass
+// over a member whose breaker is open without trying it. A Breaker is safe for concurrent use.
 type Breaker struct {
 	cfg BreakerConfig
 
 	mu       sync.Mutex
 	state    BreakerState
-	until    time.Time     // when an open breaker lets a probe pass
-	wait     time.Duration // how long it was opened for
+	until    time.Time     // the time when an open breaker lets a probe pass
+	wait     time.Duration // how long the breaker was opened for
 	row      int           // failures in a row
 	recent   uint64        // the last answers, one bit each, 1 for a failure
-	seen     int           // how many bits of recent are valid
+	seen     int           // number of valid bits in recent
 	probing  bool
 	probed   int
-	opened   int64 // counts the openings: an answer to a request from before the last one says nothing about now
+	opened   int64 // number of openings so far: an answer to a request from before the last opening is ignored
 	lastKind agent.ErrorKind
 }
 
@@ -116,7 +116,7 @@ func (b *Breaker) State() BreakerState {
 	return b.state
 }
 
-// Blocked returns for how long the breaker will refuse requests, or 0 if it lets one pass.
+// Blocked returns how long the breaker will continue to refuse requests, or 0 if it lets one pass.
 func (b *Breaker) Blocked() time.Duration {
 	b.mu.Lock()
 	d := b.refusal(b.cfg.Now())
@@ -127,7 +127,7 @@ func (b *Breaker) Blocked() time.Duration {
 	return d
 }
 
-// refusal is Blocked with b.mu held.
+// refusal is like Blocked, but requires that b.mu is held.
 func (b *Breaker) refusal(now time.Time) time.Duration {
 	switch {
 	case b.state == BreakerOpen:
@@ -138,7 +138,7 @@ func (b *Breaker) refusal(now time.Time) time.Duration {
 	return 0
 }
 
-// probeWait is the time to stay away while another request probes.
+// probeWait is the time that callers are asked to wait while another request probes.
 const probeWait = time.Second
 
 // Stream asks the wrapped model, unless the breaker is open.
@@ -150,12 +150,12 @@ func (b *Breaker) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agen
 			return
 		}
 		g := breakerStream{b: b, ctx: ctx, opened: opened, yield: yield}
-		defer g.leave() // also when the reader panics: a probe must end
+		defer g.leave() // also if the reader panics, so that a probe always ends
 		b.cfg.Model.Stream(ctx, req)(g.take)
 	}
 }
 
-// enter lets a request pass, or returns an error that says when to retry.
+// enter lets a request pass, or returns an error with the time to wait before a retry.
 func (b *Breaker) enter() (int64, *agent.ModelError) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -203,7 +203,7 @@ func (g *breakerStream) leave() {
 	switch {
 	case g.finished:
 		err = nil
-	case g.left || g.ctx.Err() != nil: // the end says nothing about the model
+	case g.left || g.ctx.Err() != nil: // such an end is not evidence about the model
 		g.b.leave(g.opened, true, nil)
 		return
 	case err == nil:
@@ -212,8 +212,8 @@ func (g *breakerStream) leave() {
 	g.b.leave(g.opened, err != nil && err.Kind == agent.ErrCanceled, err)
 }
 
-// leave counts an answer. If nothing is set, the answer carries no information and only frees its
-// place as a probe.
+// leave counts an answer. If the parameter nothing is true, the answer is no evidence about the
+// model and only frees its place as a probe.
 func (b *Breaker) leave(opened int64, nothing bool, err *agent.ModelError) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -260,7 +260,7 @@ func (b *Breaker) judgeProbe(failed bool, err *agent.ModelError) {
 	}
 }
 
-// open refuses requests for b.wait, or for as long as the provider asked. b.mu is held.
+// open starts to refuse requests, for b.wait or for as long as the provider asked. b.mu is held.
 func (b *Breaker) open(err *agent.ModelError) {
 	wait := max(b.wait, min(err.RetryAfter, maxRetryAfter))
 	b.state, b.until, b.probing = BreakerOpen, b.cfg.Now().Add(wait), false

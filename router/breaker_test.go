@@ -14,7 +14,7 @@ import (
 	"github.com/luthier-dev/luthier/agent/agenttest"
 )
 
-// outcomes returns a model whose answers are given by a text: "." is good, "x" an outage, "i" an
+// outcomes returns a model whose answers are listed in plan: "." is good, "x" an outage, "i" an
 // invalid request, "c" a cut stream, "r" a rate limit of a minute.
 func outcomes(plan string) *agenttest.Scripted {
 	var turns []agenttest.Turn
@@ -43,7 +43,7 @@ func TestBreaker(t *testing.T) {
 	for name, tt := range map[string]struct {
 		plan  string // the model's answers
 		cfg   BreakerConfig
-		calls string // "q" sends a request, a digit waits that many seconds
+		calls string // "q" sends a request, a digit waits for that number of seconds
 		want  string // for each request: the answer in the letters of outcomes, "o" for a refusal by the breaker
 		state BreakerState
 	}{
@@ -99,8 +99,8 @@ func letter(text string, fail *agent.ModelError) string {
 	return "x"
 }
 
-// TestBreakerProbesOnce: a half-open breaker lets one request through at a time. A probe that is
-// cancelled says nothing and frees its place, even if its reader panics.
+// TestBreakerProbesOnce checks that a half-open breaker lets only one request pass at a time. A
+// probe that is cancelled does not count and frees its place, even if its reader panics.
 func TestBreakerProbesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fail := agenttest.Error(&agent.ModelError{Kind: agent.ErrServer})
@@ -135,8 +135,8 @@ func TestBreakerProbesOnce(t *testing.T) {
 	})
 }
 
-// TestBreakerForgetsTheOld: a request from before an outage that fails when the outage is over says
-// nothing about now.
+// TestBreakerForgetsTheOld checks that a failure does not count if its request was sent before an
+// outage and fails after the outage is over.
 func TestBreakerForgetsTheOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fail := agenttest.Error(&agent.ModelError{Kind: agent.ErrServer})
@@ -158,7 +158,7 @@ func TestBreakerForgetsTheOld(t *testing.T) {
 	})
 }
 
-// TestBreakerIsPassedOver: a Fallback does not even try a member whose breaker is open.
+// TestBreakerIsPassedOver checks that a Fallback does not even try a member whose breaker is open.
 func TestBreakerIsPassedOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, err := NewBreaker(BreakerConfig{Model: outcomes("x"), Failures: 1, Open: time.Minute})

@@ -20,16 +20,16 @@ type CascadeConfig struct {
 	Members []Member // from cheap to strong, at most 8
 
 	Verify  VerifyFunc    // checks each answer before it is passed on; nil means VerifyForm
-	Timeout time.Duration // of one check; 0 means 10 minutes, negative none
+	Timeout time.Duration // for one check; 0 means 10 minutes, negative means no limit
 
-	// Odds, when not nil, holds what is known about the members, in their order. Each attempt is
-	// then weighed against the worth of a right answer, and members may be tried in another order
-	// or left out. Nil tries them in order.
+	// Odds, if not nil, is a model of the members' success, in the order of Members. The cost of
+	// each attempt is then weighed against the worth of a right answer, and members may be tried in
+	// another order or left out. If Odds is nil, members are tried in order.
 	Odds     *Odds
-	Check    Check   // how far Verify can be trusted
-	Worth    float64 // dollars that a right answer is worth; 0 means 1
-	Attempts int     // limit of attempts per request; 0 means every member once
-	Dollars  float64 // no attempt begins once this much was spent on a request; 0 means no limit
+	Check    Check   // error rates of Verify
+	Worth    float64 // value of a right answer in dollars; 0 means 1
+	Attempts int     // limit of attempts per request; 0 means one attempt per member
+	Dollars  float64 // no attempt begins after this amount was spent on a request; 0 means no limit
 
 	// Only reports whether a request is cascaded. Other requests go to the first member that can
 	// take them, and their answer is passed on unchecked. Nil excludes titles and summaries.
@@ -37,8 +37,8 @@ type CascadeConfig struct {
 	// Strict returns an error if no answer passes the check. Otherwise the attempt that is most
 	// likely right is passed on.
 	Strict bool
-	// Digest summarises a failed attempt in a few words for the next one. Nil cuts its text and
-	// calls to a page.
+	// Digest briefly summarises a failed attempt for the next member. Nil uses the attempt's text
+	// and calls, cut to a page.
 	Digest func(resp *agent.Response) string
 
 	Now func() time.Time // nil means time.Now
@@ -46,25 +46,25 @@ type CascadeConfig struct {
 
 // Cascade is a model that asks a cheap member first, checks the answer before passing it on, and
 // asks a stronger one if the check rejects it. The failed attempts and the findings are appended to
-// the request, so that the prompt cache still hits. It is safe for concurrent use.
+// the request, so that the prompt cache can still be used. A Cascade is safe for concurrent use.
 //
-// Cascade works on single answers; [CascadeRuns] works on whole tasks, where there is most to gain.
-// Both decide by an [Escalation].
+// Cascade works on single answers; [CascadeRuns] works on whole tasks, which saves most. Both let
+// an [Escalation] decide.
 //
 //   - Answers are held back until they are checked, so they arrive as a whole. While a check runs,
 //     the stream repeats the usage so far from time to time, as a sign of life.
 //   - A member that fails, cannot take the request or asked not to be called is passed over.
-//   - A check that fails or takes too long has no opinion: the next member is asked, but the answer
-//     may still win.
-//   - When no answer passes, the one that is most likely right by Odds is passed on; without Odds,
-//     the last.
+//   - If a check fails or takes too long, it has no verdict: the next member is asked, but the
+//     answer may still be chosen in the end.
+//   - If no answer passes, the answer that is most likely right according to Odds is passed on;
+//     without Odds, it is the last one.
 //   - Every attempt is reported and paid for; the one that is passed on is reported as kept.
 type Cascade struct {
 	*pool
 	cfg    CascadeConfig
 	decide *Escalation
-	quick  bool          // the check is VerifyForm, which needs no timeout
-	every  time.Duration // between signs of life
+	quick  bool          // the check is VerifyForm, which needs no time limit
+	every  time.Duration // interval between signs of life
 	room   sync.Pool     // of *cascading, to reuse their slices
 }
 
@@ -107,7 +107,7 @@ func NewCascade(cfg CascadeConfig) (*Cascade, error) {
 	return c, nil
 }
 
-// Stream answers with an attempt that passed, or the best there is.
+// Stream answers with the first attempt that passes the check, or else with the best attempt.
 func (c *Cascade) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
 	return func(yield func(agent.Chunk, error) bool) {
 		if !c.cfg.Only(req) {
@@ -152,7 +152,7 @@ type draft struct {
 	checkErr  error
 }
 
-// close reports the attempts once it is settled which one is kept.
+// close reports the attempts, once it is certain which one is kept.
 func (d *cascading) close() {
 	for i := range d.drafts {
 		dr := &d.drafts[i]
@@ -201,7 +201,7 @@ func (d *cascading) try(s Step) bool {
 		d.absent(s.Candidate, m, err)
 		return true
 	}
-	dr.resp, _ = agent.Generate(context.Background(), (*lastDraft)(d), d.req) // it is complete
+	dr.resp, _ = agent.Generate(context.Background(), (*lastDraft)(d), d.req) // the error is irrelevant, since the draft is complete
 	d.check(dr)
 	if d.gone {
 		return false
@@ -254,7 +254,8 @@ func (d *cascading) hold(c agent.Chunk, _ error) bool {
 	return true
 }
 
-// alive sends the reader a usage as a sign of life: a usage is valid only until the next one.
+// alive sends the reader a usage as a sign of life. That is harmless, since each usage replaces the
+// previous one.
 func (d *cascading) alive() bool {
 	if !d.gone && !d.yield(agent.Usage{}, nil) {
 		d.gone = true
@@ -355,7 +356,7 @@ func firstLine(s string) string {
 	return cut(line, 200)
 }
 
-// letOut passes the best draft to the reader.
+// letOut passes the best draft on to the reader.
 func (d *cascading) letOut(s Step) {
 	best := -1
 	for i := range d.drafts {
@@ -386,7 +387,8 @@ func (d *cascading) noAnswer() *agent.ModelError {
 	return d.failed.err()
 }
 
-// notPassed returns an error that is not retryable: asking again would spend as much again.
+// notPassed returns the error for a request whose answers did not pass. It is not retryable:
+// another request would cost just as much.
 func (d *cascading) notPassed(dr *draft) *agent.ModelError {
 	cause := dr.checkErr
 	if cause == nil {
@@ -412,8 +414,8 @@ func (d *lastDraft) Stream(context.Context, *agent.Request) iter.Seq2[agent.Chun
 	return d.again
 }
 
-// costing streams the attempt and returns its cost in dollars. A member that is a router has no
-// price of its own: its cost is the sum that its members report.
+// costing streams the attempt and returns its cost in dollars. If the member is a router, it has no
+// price: its cost is the sum that its own members report.
 func (a *attempt) costing(yield func(agent.Chunk, error) bool) (float64, *agent.ModelError) {
 	if a.m.Price != nil {
 		err := a.stream(yield)

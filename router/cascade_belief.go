@@ -3,7 +3,8 @@ package router
 // Verdict is the result of checking an attempt.
 type Verdict uint8
 
-// The verdicts. The zero value has no opinion, as after a check that could not run.
+// The verdicts. The zero value means that there is no opinion, for example because the check could
+// not run.
 const (
 	Unchecked Verdict = iota
 	Passed
@@ -28,10 +29,10 @@ func verdictOf(ok bool) Verdict {
 	return Rejected
 }
 
-// Check describes how far a check can be trusted. The zero value never errs.
+// Check holds the error rates of a check. The zero value is a check without errors.
 type Check struct {
-	FalseAccept float64 // share of wrong attempts that it passes
-	FalseReject float64 // share of right attempts that it rejects
+	FalseAccept float64 // share of wrong attempts that the check passes
+	FalseReject float64 // share of right attempts that the check rejects
 }
 
 // likelihood returns the probability of v for a right and for a wrong attempt.
@@ -49,11 +50,11 @@ func (c Check) likelihood(v Verdict) (right, wrong float64) {
 type Tried struct {
 	Candidate int
 	Verdict   Verdict
-	Broken    bool // it returned nothing usable: it is known to be wrong
-	Absent    bool // it could not try, for instance because it was unreachable: nothing is learned from it
+	Broken    bool // it returned nothing usable and is known to be wrong
+	Absent    bool // it could not try, for example because it was unreachable, so nothing is learned from it
 }
 
-// belief is Odds after some verdicts: the weights of the kinds, which sum to 1.
+// belief is the state of Odds after some verdicts. The weights of the kinds sum to 1.
 type belief struct {
 	odds    *Odds
 	check   Check
@@ -98,7 +99,7 @@ func (b belief) shift(weights []float64, candidate int, right, wrong float64) fl
 }
 
 // normalise makes the weights sum to 1. If the observation was impossible (such as a perfect check
-// that passed what cannot be solved), nothing was learned from it.
+// that passed an unsolvable task), the original weights are kept.
 func (b *belief) normalise() {
 	sum := 0.0
 	for _, w := range b.weights {
@@ -137,8 +138,8 @@ func (b belief) right(t Tried) float64 {
 	return sum
 }
 
-// best returns the attempt that is most likely right, the later one of equals, and its probability;
-// -1 if none is usable.
+// best returns the candidate whose attempt is most likely right, and its probability. If two are
+// equally likely, it returns the later one. If no attempt is usable, the candidate is -1.
 func (b belief) best(tried []Tried) (candidate int, right float64) {
 	candidate = -1
 	for _, t := range tried {

@@ -7,31 +7,32 @@ import (
 	"sync"
 )
 
-// maxCandidates limits how many candidates are weighed against each other: the states of a task
-// grow as 3 to this power.
+// maxCandidates limits the number of candidates that are weighed against each other: a task has up
+// to 3^n states for n candidates.
 const maxCandidates = 8
 
-// maxMemo limits how many decisions an Escalation remembers.
+// maxMemo limits the number of decisions that an Escalation remembers.
 const maxMemo = 1 << 14
 
 // EscalationConfig describes an [Escalation].
 type EscalationConfig struct {
-	Candidates int   // how many there are; 0 takes the number from Odds
-	Odds       *Odds // what is expected of the candidates; nil, or InOrder: they are tried in order until one passes
+	Candidates int   // number of candidates; 0 takes the number from Odds
+	Odds       *Odds // model of the candidates' success; if nil or InOrder, candidates are tried in order until one passes
 	InOrder    bool
-	Check      Check // how far the check can be trusted
+	Check      Check // error rates of the check
 
-	// Worth is the value of a right answer in dollars; 0 means 1. Another attempt is made if it
-	// adds more than it costs. Worth has no effect if candidates are tried in order.
+	// Worth is the value of a right answer in dollars; 0 means 1. Another attempt is made if the
+	// value that it is expected to add exceeds its cost. Worth has no effect if candidates are
+	// tried in order.
 	Worth float64
 
-	Attempts int     // limit of attempts per task; 0 means every candidate once
-	Dollars  float64 // no attempt is begun that is expected to bring a task's cost above this; 0 means no limit
+	Attempts int     // limit of attempts per task; 0 means one attempt per candidate
+	Dollars  float64 // no attempt is begun if it is expected to raise a task's cost above this; 0 means no limit
 }
 
-// Escalation decides which candidate tries a task next and when to stop. It maximises expected
-// value, looking ahead over everything that may follow. It holds no state of a task and may be
-// shared; [Cascade], [CascadeRuns] and the developers' simulator of outcomes use it.
+// Escalation decides which candidate tries a task next and when to stop. It maximises the expected
+// value by looking ahead over all possible sequences of attempts. It holds no state of a task and
+// may be shared; [Cascade], [CascadeRuns] and the developers' simulator of outcomes use it.
 type Escalation struct {
 	cfg EscalationConfig
 
@@ -41,13 +42,13 @@ type Escalation struct {
 
 // Step is the next thing to do for a task.
 type Step struct {
-	Candidate int     // who tries next, -1 to stop
+	Candidate int     // who tries next; -1 to stop
 	Best      int     // the attempt that is most likely right, -1 if none is usable
-	Right     float64 // probability that it is right; 0 when Odds is nil and no check passed it
-	Gain      float64 // dollars that another attempt is expected to add over stopping, 0 when stopping
+	Right     float64 // probability that Best is right; 0 if Odds is nil and no check passed Best
+	Gain      float64 // dollars that another attempt is expected to add, compared with stopping; 0 when stopping
 	Resolve   float64 // probability that Candidate solves the task
-	Dollars   float64 // the expected cost of its attempt
-	Why       Why     // what decided
+	Dollars   float64 // expected cost of Candidate's attempt
+	Why       Why     // reason for the decision
 }
 
 // Why is the reason for a [Step], in one sentence.
@@ -93,7 +94,7 @@ func NewEscalation(cfg EscalationConfig) (*Escalation, error) {
 
 func share(x float64) bool { return x >= 0 && x <= 1 }
 
-// Next decides from the attempts so far, oldest first, and what they cost in dollars.
+// Next decides from the attempts so far, oldest first, and their total cost in dollars.
 func (e *Escalation) Next(tried []Tried, spent float64) Step {
 	if e.cfg.Odds == nil || e.cfg.InOrder && e.cfg.Dollars > 0 {
 		return e.inOrder(tried, spent)
@@ -118,7 +119,8 @@ func (e *Escalation) Next(tried []Tried, spent float64) Step {
 	return s
 }
 
-// open returns the set of candidates that may try next. If it is empty, why says what bars them.
+// open returns the set of candidates that may try next. If it is empty, the result why is the
+// reason.
 func (e *Escalation) open(tried []Tried, spent float64) (open uint32, why Why) {
 	open = 1<<e.cfg.Candidates - 1
 	for _, t := range tried {
@@ -141,7 +143,7 @@ func (e *Escalation) open(tried []Tried, spent float64) (open uint32, why Why) {
 	return open, why
 }
 
-// attempts counts the candidates that tried.
+// attempts counts the candidates that have tried.
 func attempts(tried []Tried) int {
 	n := 0
 	for _, t := range tried {
@@ -150,7 +152,7 @@ func attempts(tried []Tried) int {
 	return n
 }
 
-// decide compares stopping with every attempt that may follow.
+// decide compares stopping with all sequences of attempts that may follow.
 func (e *Escalation) decide(tried []Tried, open uint32, barred Why) Step {
 	b := e.cfg.Odds.believe(e.cfg.Check, tried)
 	s := Step{Candidate: -1, Why: WhyNoGain}

@@ -11,8 +11,8 @@ import (
 
 var near = cmpopts.EquateApprox(1e-9, 1e-9)
 
-// trials makes a row of "+" (resolved), "-" (not) and "?" (missing). The trial at place n costs n
-// dollars.
+// trials makes a row of "+" (resolved), "-" (not) and "?" (missing). The trial at position n costs
+// n dollars.
 func trials(pattern string) []Trial {
 	var row []Trial
 	for i, c := range pattern {
@@ -26,7 +26,8 @@ func trials(pattern string) []Trial {
 }
 
 func TestOddsByHand(t *testing.T) {
-	// Ten tasks: 6 that both solve, 1 that only the second solves, 3 that none solves.
+	// Ten tasks: 6 that both candidates solve, 1 that only the second solves, and 3 that neither
+	// solves.
 	var rows [][]Trial
 	for _, p := range []string{"++", "++", "++", "++", "++", "++", "-+", "--", "--", "--"} {
 		rows = append(rows, trials(p))
@@ -43,7 +44,7 @@ func TestOddsByHand(t *testing.T) {
 	if got, dollars := b.expect(1); math.Abs(got-want) > 1e-12 || math.Abs(dollars-2) > 1e-12 {
 		t.Errorf("after a failure the second solves %v for $%v, want %v for $2", got, dollars, want)
 	}
-	// A fallible check: Bayes by hand for the attempt itself.
+	// A fallible check: Bayes' rule computed by hand for the attempt itself.
 	c := Check{FalseAccept: 0.1, FalseReject: 0.2}
 	tried := []Tried{{Candidate: 0, Verdict: Passed}}
 	right := 0.8 * (2*first + 6)
@@ -117,8 +118,8 @@ func randomOdds(r *rand.Rand, n int) *Odds {
 	return o
 }
 
-// value evaluates an escalation on its own odds by walking every kind, outcome and verdict, without
-// any belief.
+// value evaluates an escalation on the odds that it uses, by walking every kind, outcome and
+// verdict, without any belief.
 func value(e *Escalation, check Check, worth float64) (net float64) {
 	total := 0.0
 	for _, k := range e.cfg.Odds.kinds {
@@ -158,8 +159,9 @@ func value(e *Escalation, check Check, worth float64) (net float64) {
 	return net
 }
 
-// TestEscalationIsOptimal compares the decider with every fixed order of every length, each valued
-// by walking all that may happen, and its own expectation with the same walk.
+// TestEscalationIsOptimal compares the decider with every fixed order of every length; each is
+// valued by walking all possible outcomes. It also compares the decider's own expectation with such
+// a walk.
 //
 // Evidence: routers · A cascade escalates in the best order
 func TestEscalationIsOptimal(t *testing.T) {
@@ -218,8 +220,8 @@ func permutations(n int) [][]int {
 }
 
 // TestEscalationFollowsWeitzman checks a case with a known answer: independent candidates and a
-// check that never errs are tried by falling success per dollar, while that is worth it (Weitzman,
-// "Optimal Search for the Best Alternative", 1979).
+// check that never errs are tried in descending order of success per dollar, while an attempt is
+// worth its cost (Weitzman, "Optimal Search for the Best Alternative", 1979).
 func TestEscalationFollowsWeitzman(t *testing.T) {
 	o := &Odds{candidates: 4, kinds: []kind{{weight: 1, resolve: []float64{0.7, 0.5, 0.9, 0.2}, dollars: []float64{0.4, 0.1, 0.6, 0.5}}}}
 	e, err := NewEscalation(EscalationConfig{Odds: o, Worth: 2})
@@ -236,7 +238,7 @@ func TestEscalationFollowsWeitzman(t *testing.T) {
 		got = append(got, s.Candidate)
 		tried = append(tried, Tried{Candidate: s.Candidate, Verdict: Rejected})
 	}
-	if diff := cmp.Diff([]int{1, 0, 2}, got); diff != "" { // per dollar 5, 1.75, 1.5; the last candidate's 0.4 is not worth it
+	if diff := cmp.Diff([]int{1, 0, 2}, got); diff != "" { // success per dollar is 5, 1.75 and 1.5; the last candidate's 0.4 is not worth its cost
 		t.Error(diff)
 	}
 }

@@ -38,8 +38,8 @@ func ExampleCascade() {
 	// 2 + 2 = 4 <nil>
 }
 
-// Candidates try a whole task, each on its own copy of the work, until one passes or another is not
-// worth its cost.
+// Candidates try a whole task, each on a separate copy of the work, until one passes or another
+// attempt is not worth its cost.
 func ExampleCascadeRuns() {
 	odds, err := router.PriorOdds(router.Prior{Resolve: 0.6, Dollars: 0.03}, router.Prior{Resolve: 0.75, Dollars: 0.40})
 	if err != nil {
@@ -79,8 +79,8 @@ func ExampleCascadeRuns() {
 	// large: "return a + b" for $0.43, right with 96 %: an attempt passed
 }
 
-// An escalation decides what to try next, from what is known about the candidates and the verdicts
-// of the check.
+// An escalation decides which candidate tries next, from past results of the candidates and the
+// verdicts of the check.
 func ExampleEscalation() {
 	var past [][]router.Trial // of a cheap and a strong candidate
 	for range 6 {

@@ -1,7 +1,7 @@
 package router
 
-// stateKey identifies what was tried: four bits per candidate, and the set of those that may still
-// try.
+// stateKey identifies a state: the candidates' attempts so far, in four bits per candidate, and the
+// set of candidates that may still try.
 type stateKey struct {
 	tried uint64
 	open  uint32
@@ -22,8 +22,8 @@ func keyOf(tried []Tried, open uint32) stateKey {
 	return k
 }
 
-// lookahead values the states that may follow, each once: the order of the attempts that led there
-// does not matter.
+// lookahead computes the values of the states that may follow, each only once: the order of the
+// attempts that led to a state does not matter.
 type lookahead struct {
 	e    *Escalation
 	seen map[stateKey]float64
@@ -46,8 +46,8 @@ func (l *lookahead) attempt(tried []Tried, b belief, open uint32, j int) float64
 	return value
 }
 
-// value returns the value of a state: that of stopping there, or of the best attempt if that is
-// more.
+// value returns the value of a state: the value of stopping there or of the best attempt, whichever
+// is higher.
 func (l *lookahead) value(tried []Tried, b belief, open uint32) float64 {
 	key := keyOf(tried, open)
 	if v, ok := l.seen[key]; ok {
@@ -95,11 +95,11 @@ func (e *Escalation) expect(tried []Tried, b belief, spent float64) (resolved, d
 	return resolved, dollars
 }
 
-// Blend is a mixture of two worths, one of which is drawn for each task: the cost may jump between
-// two worths, and only a mixture can spend an amount in between.
+// Blend is a mixture of two worths, one of which is drawn for each task. As the worth grows, the
+// average cost increases in jumps; only a mixture can spend an amount in between.
 type Blend struct {
 	Low, High float64 // dollars that a right answer is worth
-	Share     float64 // of the tasks that use High
+	Share     float64 // share of the tasks that use High
 }
 
 // Pick returns the worth for one task, given a number drawn uniformly from [0,1).
@@ -110,9 +110,9 @@ func (b Blend) Pick(u float64) float64 {
 	return b.Low
 }
 
-// WorthFor returns the worths at which an escalation solves the most tasks for at most the given
-// dollars per task on average, by its odds. If even the cheapest way costs more, it returns the
-// cheapest.
+// WorthFor returns the worths with which an escalation, according to its odds, solves the most
+// tasks at an average cost of at most the given dollars per task. If even the cheapest way costs
+// more, it returns the worth of the cheapest way.
 func WorthFor(cfg EscalationConfig, dollars float64) (Blend, error) {
 	spends := func(worth float64) (float64, error) {
 		cfg.Worth = worth

@@ -8,21 +8,22 @@ import (
 
 // Trial is the result of one candidate on one task.
 type Trial struct {
-	Missing  bool    // the candidate was not tried: the other fields are meaningless
+	Missing  bool    // the candidate was not tried, so the other fields are meaningless
 	Resolved bool    // the task was solved
 	Dollars  float64 // what the attempt cost
 }
 
-// Prior is a host's expectation of a candidate before there is data.
+// Prior is a host's expectation of a candidate, for use before there is data.
 type Prior struct {
 	Resolve float64 // share of tasks that it solves, within (0, 1)
 	Dollars float64 // cost of an attempt
 }
 
-// Odds models what is expected of several candidates on one task: a mixture of kinds of tasks (a
-// latent class model). Within a kind the candidates are independent; tasks that are hard for all
-// appear as a kind that all fail. A verdict on one candidate shifts the weights of the kinds, and
-// so the expectations for the others. An Odds does not change and may be shared.
+// Odds models the success of several candidates on one task, as a mixture of kinds of tasks (a
+// latent class model). Within a kind, the candidates are independent; tasks that are hard for all
+// candidates form a kind at which all fail. A verdict on one candidate shifts the weights of the
+// kinds, and thus the expectations for the other candidates. An Odds is immutable and may be
+// shared.
 type Odds struct {
 	candidates int
 	kinds      []kind
@@ -36,16 +37,16 @@ type kind struct {
 }
 
 const (
-	// smoothing is the weight, in tasks, of the assumption that candidates are independent: a
-	// pattern of successes is not impossible just because it was never seen.
+	// smoothing is the weight, as a number of tasks, of the assumption that candidates are
+	// independent. It makes a pattern of successes possible even if it was never seen.
 	smoothing = 2
-	// costShrink is the weight, in tasks, with which the cost within one pattern shrinks towards
-	// the candidate's mean.
+	// costShrink is the weight of the candidate's mean cost, as a number of tasks, when the cost
+	// within one pattern is estimated.
 	costShrink = 5
 )
 
-// LearnOdds learns from tasks on which the candidates were tried; tasks[i][j] is candidate j on
-// task i.
+// LearnOdds learns from tasks on which the candidates were tried; tasks[i][j] is the trial of
+// candidate j on task i.
 func LearnOdds(tasks [][]Trial) (*Odds, error) {
 	if len(tasks) == 0 || len(tasks[0]) == 0 {
 		return nil, errors.New("router: learn odds: there are no tasks; give at least one, or use PriorOdds")
@@ -70,10 +71,10 @@ func LearnOdds(tasks [][]Trial) (*Odds, error) {
 	return o, nil
 }
 
-// margins holds what is known about each candidate separately.
+// margins holds statistics of each candidate separately.
 type margins struct {
 	resolve []float64
-	mean    []float64    // cost
+	mean    []float64    // mean cost of each candidate
 	by      [2][]float64 // mean cost of failures and of successes
 }
 
@@ -88,7 +89,7 @@ func marginsOf(tasks [][]Trial, n int) margins {
 			}
 		}
 		all := count[0] + count[1]
-		m.resolve[j] = (count[1] + 1) / (all + 2) // Laplace's rule: nothing is certain
+		m.resolve[j] = (count[1] + 1) / (all + 2) // Laplace's rule, so that nothing is certain
 		if all > 0 {
 			m.mean[j] = (sum[0] + sum[1]) / all
 		}
@@ -99,7 +100,7 @@ func marginsOf(tasks [][]Trial, n int) margins {
 	return m
 }
 
-// addPatterns makes a kind of every pattern of results that occurred.
+// addPatterns adds a kind for every pattern of results that occurred.
 func (o *Odds) addPatterns(tasks [][]Trial, m margins) {
 	slot := map[uint64]int{}
 	var gaps [][]Trial
@@ -134,8 +135,8 @@ func (o *Odds) addPatterns(tasks [][]Trial, m margins) {
 	o.addGaps(gaps)
 }
 
-// addGaps adds tasks on which not every candidate was tried. The missing results are filled with
-// what the complete tasks lead to expect.
+// addGaps adds tasks on which not every candidate was tried. The missing results are replaced with
+// expectations from the complete tasks.
 func (o *Odds) addGaps(tasks [][]Trial) {
 	whole := Odds{candidates: o.candidates, kinds: o.kinds[:len(o.kinds):len(o.kinds)]}
 	var tried []Tried
@@ -162,13 +163,14 @@ func (o *Odds) addGaps(tasks [][]Trial) {
 // distribution.
 var difficulties = [...]float64{-1.593, -0.967, -0.589, -0.282, 0, 0.282, 0.589, 0.967, 1.593}
 
-// priorSpread is the factor by which a task's difficulty moves the log-odds of every candidate. Of
-// the values 0 to 5, 2 fits best how often one of five coding agents solved a task that another had
-// failed, on 231 public tasks.
+// priorSpread is the factor by which a task's difficulty changes the log-odds of every candidate.
+// Of the values 0 to 5, 2 fits the data best: on 231 public tasks, how often one of five coding
+// agents solved a task that another had failed.
 const priorSpread = 2
 
-// PriorOdds returns odds made of expectations alone. Tasks differ in one hidden difficulty that
-// affects all candidates, so that after a failure less is expected of the others.
+// PriorOdds returns odds made only from expectations. Tasks differ in one hidden difficulty that
+// affects all candidates, so that the failure of one candidate lowers the expectations for the
+// others.
 func PriorOdds(priors ...Prior) (*Odds, error) {
 	if len(priors) == 0 || len(priors) > maxCandidates {
 		return nil, fmt.Errorf("router: prior odds: %d candidates; give 1 to %d", len(priors), maxCandidates)
@@ -190,8 +192,8 @@ func PriorOdds(priors ...Prior) (*Odds, error) {
 	return o, nil
 }
 
-// easeFor finds, by bisection, the log-odds at middle difficulty whose mean over all difficulties
-// is p.
+// easeFor finds, by bisection, the log-odds at medium difficulty for which the mean probability
+// over all difficulties is p.
 func easeFor(p float64) float64 {
 	low, high := -30.0, 30.0
 	for range 60 {

@@ -13,10 +13,10 @@ import (
 // workspace.
 type Candidate[T any] struct {
 	Name string
-	// Run does the task. It receives the attempts before it, oldest first, so that it may begin
-	// with their findings ([RunAttempt.Digest] and [RunAttempt.Finding]) or with their work. It
-	// must honour ctx. An error means that the attempt has no usable result; Run should still
-	// return what was spent.
+	// Run does the task. It receives the earlier attempts, oldest first, so that it may begin with
+	// their findings ([RunAttempt.Digest] and [RunAttempt.Finding]) or with their work. It must
+	// honour ctx. An error means that the attempt has no usable result; Run should still return the
+	// usage and cost.
 	Run func(ctx context.Context, earlier []RunAttempt[T]) (Ran[T], error)
 }
 
@@ -47,7 +47,7 @@ type RunsConfig[T any] struct {
 	// Decide chooses the next candidate and when to stop. Nil tries them in order until one passes.
 	Decide *Escalation
 	// Verify checks a finished attempt, for instance by running the tests on its fork. Nil accepts
-	// the first that does not fail.
+	// the first attempt that does not fail.
 	Verify  func(ctx context.Context, a *RunAttempt[T]) (Finding, error)
 	Timeout time.Duration // of one check; 0 means none
 	// Discard releases what an attempt holds if it is not returned as the best. Nil does nothing.
@@ -59,7 +59,7 @@ type RunsConfig[T any] struct {
 // RunsResult is the result of a cascade of whole tasks.
 type RunsResult[T any] struct {
 	Best         *RunAttempt[T] // the attempt that is most likely right; nil if none is usable
-	Passed       bool           // the check passed it
+	Passed       bool           // the check passed Best
 	Right        float64        // probability that Best is right, if the odds are known
 	Why          Why            // the reason why no further attempt was made
 	Attempts     []RunAttempt[T]
@@ -67,13 +67,14 @@ type RunsResult[T any] struct {
 	MicroDollars int64       // of all attempts
 }
 
-// CascadeRuns does a task with the candidate that is expected to do it best for its cost, checks
-// the result, and tries others while that is worth it. If none passes, the best is the one that is
-// most likely right, or the last without odds. The result is returned even with an error. The error
-// is that of ctx, or that of a task at which every candidate failed.
+// CascadeRuns assigns a task to the candidate with the best expected value for its cost, checks the
+// result, and tries other candidates while that is worth the cost. If no attempt passes, the best
+// is the one that is most likely right, or without odds the last. A result is returned even if
+// there is an error, which means that ctx ended or that every candidate failed.
 //
 // The attempts are reported to the [agent.RouteTrace] of ctx. If the models of a candidate are
-// routers themselves, their attempts are reported one by one and count instead of the candidate's.
+// routers themselves, the attempts of those routers are reported one by one and count instead of
+// the candidate's attempt.
 func CascadeRuns[T any](ctx context.Context, cfg RunsConfig[T]) (*RunsResult[T], error) {
 	if err := cfg.prepare(); err != nil {
 		return nil, fmt.Errorf("router: cascade runs: %w", err)
@@ -133,8 +134,8 @@ func (cfg *RunsConfig[T]) prepare() (err error) {
 	return err
 }
 
-// attempt runs and checks one candidate. It returns the attempt and a function that reports it once
-// it is settled whether it is kept.
+// attempt runs and checks one candidate. It returns the attempt and a function that reports the
+// attempt; that function must be called once it is certain whether the attempt is kept.
 func (cfg *RunsConfig[T]) attempt(ctx context.Context, r *RunsResult[T], s Step) (Tried, func(kept bool)) {
 	c := cfg.Candidates[s.Candidate]
 	began := cfg.Now()
@@ -155,7 +156,7 @@ func (cfg *RunsConfig[T]) attempt(ctx context.Context, r *RunsResult[T], s Step)
 	}
 }
 
-// unreachable reports whether a candidate failed for reasons that say nothing about the task.
+// unreachable reports whether a candidate failed for reasons unrelated to the task.
 func unreachable(err error) bool {
 	me, ok := errors.AsType[*agent.ModelError](err)
 	return ok && (me.Kind.Retryable() || me.Kind == agent.ErrAuth)

@@ -12,7 +12,7 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// does returns a candidate that produces a text for that many micro-dollars.
+// does returns a candidate that produces a text at the given cost in micro-dollars.
 func does(name, text string, cost int64, err error) Candidate[string] {
 	return Candidate[string]{Name: name, Run: func(context.Context, []RunAttempt[string]) (Ran[string], error) {
 		return Ran[string]{Value: text, Digest: "tried " + text, MicroDollars: cost}, err
@@ -142,7 +142,7 @@ func TestCascadeRunsEndWithTheirContext(t *testing.T) {
 }
 
 func TestCascadeRunsTimeout(t *testing.T) {
-	for _, says := range []bool{true, false} { // whether it says that it was cut short
+	for _, says := range []bool{true, false} { // says is whether the answer states that it was cut short
 		r, err := CascadeRuns(t.Context(), RunsConfig[string]{Candidates: []Candidate[string]{does("a", "x", 1, nil)}, Timeout: time.Millisecond,
 			Verify: func(ctx context.Context, _ *RunAttempt[string]) (Finding, error) {
 				<-ctx.Done()

@@ -15,7 +15,7 @@ import (
 	"github.com/luthier-dev/luthier/agent/agenttest"
 )
 
-// usd returns a price at which a thousand tokens, in or out, cost that many dollars.
+// usd returns a price at which a thousand tokens, in or out, cost the given number of dollars.
 func usd(perThousand float64) *agent.Price {
 	n := int64(perThousand * 1e9)
 	return &agent.Price{Input: n, Output: n}
@@ -154,8 +154,8 @@ func TestCascade(t *testing.T) {
 	}
 }
 
-// TestCascadeTellsTheNext: the second member receives the same request, with what was wrong
-// appended.
+// TestCascadeTellsTheNext checks that the second member receives the same request with the finding
+// about the first answer appended.
 func TestCascadeTellsTheNext(t *testing.T) {
 	first := agenttest.Script(agenttest.Join(agenttest.Text("let me see"), agenttest.Call("c1", "edit", `{"path":"a.go"}`)))
 	second := says("right")
@@ -190,8 +190,8 @@ func TestCascadeLeavesTitlesAlone(t *testing.T) {
 	}
 }
 
-// TestCascadeCountsRouters: with a cost limit and a member that is a router, the spending is what
-// the router's own members report.
+// TestCascadeCountsRouters checks that if a member is a router, the cost that the router's own
+// members report counts towards the cost limit.
 func TestCascadeCountsRouters(t *testing.T) {
 	inner, err := NewFallback(FallbackConfig{Members: []Member{{Model: says("one"), Name: "leaf", Price: usd(3)}}})
 	if err != nil {
@@ -209,8 +209,8 @@ func TestCascadeCountsRouters(t *testing.T) {
 	}
 }
 
-// TestCascadeShowsThatItLives: a check that takes longer than the interval between signs of life
-// does not keep the stream silent.
+// TestCascadeShowsThatItLives checks that the stream is not silent during a check that takes longer
+// than the interval between signs of life.
 func TestCascadeShowsThatItLives(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	signs := make(chan struct{}, 100)
@@ -392,8 +392,8 @@ func benchmarkStream(b *testing.B, m agent.Model, req *agent.Request) {
 	}
 }
 
-// TestFeedbackIsDigested: the digest of a test run's output says which tests failed, however long
-// the output is.
+// TestFeedbackIsDigested checks that the digest of a test run's output, however long, contains the
+// failed tests.
 func TestFeedbackIsDigested(t *testing.T) {
 	long := strings.Repeat("=== RUN   TestFine\n--- PASS: TestFine (0.00s)\n", 2000) +
 		"=== RUN   TestBroken\n    a_test.go:7: got 1, want 2\n--- FAIL: TestBroken (0.00s)\nFAIL\n" +

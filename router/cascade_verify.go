@@ -13,16 +13,16 @@ import (
 // Finding is the result of a check.
 type Finding struct {
 	Verdict  Verdict
-	Feedback string // what is wrong, for the model that tries next
+	Feedback string // description of the error, for the model that tries next
 }
 
 // VerifyFunc checks an answer. It must honour ctx. An error, a panic or a zero Finding means that
-// it has no opinion; the answer is then neither passed nor rejected.
+// there is no verdict; the answer is then neither passed nor rejected.
 type VerifyFunc func(ctx context.Context, req *agent.Request, resp *agent.Response) (Finding, error)
 
-// VerifyForm rejects answers that cannot be used as they are: cut or withheld ones, empty ones,
-// calls of tools that the request does not have, arguments that are not a JSON object, and text
-// that is not JSON if the request asks for JSON. It does not check whether an answer is right.
+// VerifyForm rejects unusable answers: answers that are cut off, withheld or empty, that call tools
+// that the request does not have, whose arguments are not a JSON object, or whose text is not JSON
+// although the request asks for JSON. It does not check whether an answer is right.
 func VerifyForm(_ context.Context, req *agent.Request, resp *agent.Response) (Finding, error) {
 	if wrong := malformed(req, resp); wrong != "" {
 		return Finding{Verdict: Rejected, Feedback: wrong}, nil
@@ -74,9 +74,9 @@ func malformedCall(req *agent.Request, c *agent.ToolCall) string {
 	return ""
 }
 
-// VerifyWith makes a check from a function that runs something over an answer, such as the tests
-// over its edit in a fork of the workspace. ok says whether it passed; output is shown to the model
-// that tries next.
+// VerifyWith makes a check from a function that runs something on an answer, such as the tests on
+// its edit in a fork of the workspace. The function's result ok reports whether the answer passed;
+// output is shown to the model that tries next.
 func VerifyWith(run func(ctx context.Context, req *agent.Request, resp *agent.Response) (output string, ok bool, err error)) VerifyFunc {
 	return func(ctx context.Context, req *agent.Request, resp *agent.Response) (Finding, error) {
 		output, ok, err := run(ctx, req, resp)
@@ -90,9 +90,9 @@ func VerifyWith(run func(ctx context.Context, req *agent.Request, resp *agent.Re
 	}
 }
 
-// VerifyAll joins checks: the first that rejects decides, so cheap ones should come first. An
-// answer that none rejects is passed if at least one check passed it. An error ends the checks
-// without a verdict, unless a check has rejected before.
+// VerifyAll combines checks. The first check that rejects an answer decides, so cheap checks should
+// come first. An answer that no check rejects is passed if at least one check passed it. An error
+// ends the checks without a verdict, unless a check has rejected before.
 func VerifyAll(checks ...VerifyFunc) VerifyFunc {
 	return func(ctx context.Context, req *agent.Request, resp *agent.Response) (Finding, error) {
 		var f Finding
@@ -115,9 +115,9 @@ func VerifyAll(checks ...VerifyFunc) VerifyFunc {
 // beat is the interval between signs of life of a waiting stream.
 const beat = 15 * time.Second
 
-// checkWithin runs a check with a time limit and calls alive every so often, so that the reader
-// gets signs of life. An answer that cannot be checked has no verdict. checkWithin returns when the
-// check does.
+// checkWithin runs a check with a time limit. At the interval every, it calls alive, so that the
+// reader gets signs of life. An answer that cannot be checked has no verdict. checkWithin returns
+// when the check does.
 func checkWithin(ctx context.Context, limit, every time.Duration, alive func() bool, check func(context.Context) (Finding, error)) (f Finding, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

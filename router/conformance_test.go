@@ -20,8 +20,8 @@ func must[M agent.Model](t testing.TB) func(m M, err error) agent.Model {
 	}
 }
 
-// transports are the routers of this package that only forward requests, each with members made by
-// leaf.
+// transports returns the routers of this package that only forward requests, each with members made
+// by leaf.
 func transports(t testing.TB, leaf func() agent.Model) map[string]func() agent.Model {
 	two := func() []Member { return []Member{{Model: leaf(), Name: "one"}, {Model: leaf(), Name: "two"}} }
 	all := map[string]func() agent.Model{
@@ -51,8 +51,8 @@ func transports(t testing.TB, leaf func() agent.Model) map[string]func() agent.M
 	return all
 }
 
-// TestConformance runs the conformance suite for models on every router: the model behind one, a
-// real server on loopback, shows through unchanged.
+// TestConformance runs the conformance suite for models on every router: the model behind each, a
+// real server on loopback, must behave as without the router.
 //
 // Evidence: routers · Every router passes the conformance suite
 func TestConformance(t *testing.T) {
@@ -68,7 +68,7 @@ func TestConformance(t *testing.T) {
 			}
 		default:
 			if !tier.Long() {
-				continue // they are all in the nested router
+				continue // the nested router contains them all
 			}
 		}
 		t.Run(name, func(t *testing.T) {

@@ -33,7 +33,7 @@ func (n needs) String() string {
 	return strings.Join(out, ", ")
 }
 
-// refuses returns what a model with these capabilities cannot take.
+// refuses returns the needs that a model with these capabilities does not meet.
 func refuses(c *agent.Capabilities) needs {
 	var n needs
 	for i, can := range [...]bool{c.Tools, c.ToolChoice, c.Images, c.ImageURLs, c.ToolImages, c.StructuredOutput, c.Stop} {
@@ -47,10 +47,10 @@ func refuses(c *agent.Capabilities) needs {
 // demand holds the requirements of a request.
 type demand struct {
 	needs  needs
-	tokens int // approximate, of prompt and answer
+	tokens int // approximate number of tokens of prompt and answer
 }
 
-// demandOf reads a request. It looks at every part but at no text, so that a long history costs
+// demandOf reads a request. It examines every part but reads no text, so that a long history takes
 // only microseconds.
 func demandOf(req *agent.Request) demand {
 	var d demand
@@ -84,7 +84,8 @@ const (
 	imageBytes    = 1500 * bytesPerToken // what providers charge for an image of about a megapixel
 )
 
-// parts adds what ps requires, where image is the need of an image, and returns the size of ps.
+// parts adds the requirements of ps to d, where image is the need of an image, and returns the size
+// of ps.
 func (d *demand) parts(ps []agent.Part, image needs) int {
 	size := 0
 	for _, p := range ps {
@@ -110,8 +111,8 @@ func (d *demand) parts(ps []agent.Part, image needs) int {
 	return size
 }
 
-// demand returns what req requires, or nothing if every member takes everything. If its size
-// decides which member fits, the size is estimated from the text itself.
+// demand returns the requirements of req. They are empty if every member takes everything. If its
+// size decides which member fits, the size is estimated from the text itself.
 func (p *pool) demand(req *agent.Request) demand {
 	if !p.picky {
 		return demand{}
@@ -126,9 +127,9 @@ func (p *pool) demand(req *agent.Request) demand {
 	return d
 }
 
-// nearBelow and nearAbove bound the range in which the size in bytes, as a share of a window,
-// cannot decide whether a request fits: a token is two to seven bytes in the texts that agents
-// read.
+// nearBelow and nearAbove bound the range of a request's size in bytes, as a share of a window, in
+// which that size is too inexact to decide whether the request fits: in the texts that agents read,
+// a token is two to seven bytes.
 const nearBelow, nearAbove = 0.55, 2.2
 
 // requestTokens estimates the tokens of a prompt from its texts.
@@ -168,8 +169,8 @@ func partsTokens(ps []agent.Part) int {
 	return n
 }
 
-// fits reports whether a member can take a request: it has the capabilities and, by the estimate,
-// the room.
+// fits reports whether a member can take a request: it has the capabilities and, according to the
+// estimate, a large enough window.
 func (m *member) fits(d demand) bool {
 	return m.cannot&d.needs == 0 && (m.MaxContext == 0 || d.tokens <= m.MaxContext)
 }
@@ -183,8 +184,8 @@ func (m *member) unfit(d demand) *agent.ModelError {
 	return modelErrorf(agent.ErrContextLength, "the request has about %d tokens and its window %d", d.tokens, m.MaxContext)
 }
 
-// doubtful returns the member with the largest window if no member fits but the estimate is not far
-// above that window, because estimates err. Otherwise it returns nil.
+// doubtful returns the member with the largest window if no member fits but the estimate is only
+// slightly above that window, since estimates are inexact. Otherwise it returns nil.
 func (p *pool) doubtful(d demand) *member {
 	var best *member
 	for _, m := range p.members {
@@ -198,13 +199,12 @@ func (p *pool) doubtful(d demand) *member {
 	return best
 }
 
-// surely is a lower bound of a text's tokens as a share of the estimate, by what is known of
-// vocabularies.
+// surely is the smallest share of the estimate that the actual number of tokens can be, judging by
+// known vocabularies.
 const surely = 0.6
 
-// combine returns the capabilities of a router. What a request may hold is what any member can
-// take, since it goes to a member that fits; what an answer holds is what the answers of all
-// members hold.
+// combine returns the capabilities of a router. A request may have what any member can take, since
+// it goes to a member that fits. For answers, the router promises only what all members promise.
 func combine(members []*member) agent.Capabilities {
 	c := members[0].caps
 	c.Notes = nil

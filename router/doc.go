@@ -1,16 +1,16 @@
-// Package router makes models of models: it chooses, balances, checks and limits members that are
-// [agent.Model] values. The packages below it reach a model.
+// Package router combines models into one model: it chooses, balances, checks and limits members,
+// which are [agent.Model] values. Its subpackages connect to actual models.
 //
-// The backends have packages of their own, so that a program links only what it uses:
+// The backends are separate packages, so that a program links only the ones that it uses:
 //
 //   - router/anthropic speaks the Anthropic Messages API.
 //   - router/openai speaks the OpenAI chat completions and Responses APIs, and those of compatible
 //     servers.
-//   - router/langchain takes any langchaingo model in, and gives any model out to langchaingo.
+//   - router/langchain adapts langchaingo models to [agent.Model], and the other way round.
 //   - router/moe runs a model in this process.
 //
-// All of them pass the suite of agent/agenttest, each with the exceptions it declares in its
-// [agent.Capabilities].
+// All of them pass the suite of agent/agenttest, each with the exceptions that its
+// [agent.Capabilities] declare.
 //
 // # Which router
 //
@@ -23,7 +23,7 @@
 //	                                                   differ much in length
 //	a provider that is sometimes slow to begin         Hedge
 //	a provider's limits on requests and tokens         RateLimit, around the model
-//	a provider that is out of order for a while        Breaker, around the model
+//	a provider that is down for a while        Breaker, around the model
 //	cheap models first, checked, then stronger ones    Cascade
 //	a strong model to plan and a fast one to act       PlanThenAct
 //	no wish to choose                                  Auto
@@ -34,18 +34,18 @@
 //
 // # What all of them guarantee
 //
-//   - No member is sent what it cannot take: tools, images, structured output, stop texts, or more
-//     than its window by an estimate.
+//   - No member receives a request that it cannot take: tools, images, structured output, stop
+//     texts, or more than its window by an estimate.
 //   - Each attempt is reported to the [agent.RouteTrace] of its context, before and after, with its
-//     reason and cost. A run makes events, session entries and its bill of the reports, and counts
-//     the money against its limits: attempts that were kept, that failed after they had begun, that
-//     were outrun. Nothing is counted twice, however routers nest.
+//     reason and cost. From these reports, a run makes events, session entries and its bill, and
+//     counts the cost against its limits. That includes attempts that were kept, that failed after
+//     they had begun, and that lost a race. Nothing is counted twice, however routers nest.
 //   - Usage that a provider could not report, because its answer broke or was cut off, is estimated
 //     and marked as estimated.
 //   - Signed reasoning goes back only to the provider that signed it; see [agent.Thinking].
-//   - An error is a *[agent.ModelError] of the kind that fits best what to do next, and holds the
+//   - An error is a *[agent.ModelError] whose kind best indicates what to do next, and contains the
 //     error of each member.
-//   - A member that panics has failed. A panic of the reader passes through.
+//   - A panic of a member counts as a failure of that member. A panic of the reader propagates.
 //
 // Prices, windows and speeds come from each [Member]; missing ones are looked up in
 // [agent.DefaultPrices] and the model's [agent.Capabilities].
@@ -53,12 +53,12 @@
 // # Limits
 //
 //   - A cascade takes at most eight members.
-//   - With a check that errs in 15 % of cases or more, a right answer worth $1 may not be worth
-//     going on. State the budget instead ([WorthFor]).
-//   - [Auto] keeps in memory which conversation is with which member. It learns nothing from
+//   - With a check that errs in 15 % of cases or more, further attempts may not pay off for a right
+//     answer worth $1. Specify a budget instead (see [WorthFor]).
+//   - [Auto] keeps the assignment of conversations to members in memory. It learns nothing from
 //     sub-agents, which report no outcome.
 //   - In a [Hedge], if the second request answers first, its answer waits until the cancelled first
-//     request has ended. The second request has Grace to end after it lost.
+//     request has ended. If the second request loses, Grace limits the wait for its end.
 //
 // # Terms
 //

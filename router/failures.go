@@ -24,9 +24,9 @@ func (f *failures) add(m *member, err *agent.ModelError) {
 	f.list = append(f.list, failure{m.Name, err})
 }
 
-// err returns one error for all of them, of the kind that best says what to do next. A temporary
+// err returns one error for all failures, whose kind best indicates what to do next. A temporary
 // failure takes precedence, with the shortest wait; then a context that is too long, which
-// compaction fixes. The others need a person.
+// compaction fixes. All other failures need a person.
 func (f *failures) err() *agent.ModelError {
 	if len(f.list) == 1 {
 		return f.list[0].err
@@ -70,7 +70,7 @@ func blockedError(d time.Duration) *agent.ModelError {
 }
 
 // callerEnded is the error of a request whose caller's context ended, whatever error the member
-// made of it.
+// returned because of that.
 func callerEnded(ctx context.Context, err *agent.ModelError) *agent.ModelError {
 	if errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)) {
 		return err
@@ -78,7 +78,7 @@ func callerEnded(ctx context.Context, err *agent.ModelError) *agent.ModelError {
 	return &agent.ModelError{Kind: agent.ErrCanceled, Err: context.Cause(ctx)}
 }
 
-// goOn turns an error that broke an answer in its middle into one after which the loop retries at
+// goOn converts the error of an answer that broke off into one after which the loop retries at
 // once, because the next request goes to another member.
 func goOn(err *agent.ModelError) *agent.ModelError {
 	out := *err

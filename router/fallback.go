@@ -16,34 +16,34 @@ type FallbackConfig struct {
 	Name    string   // of the router; empty means "fallback"
 	Members []Member // in order of preference
 
-	// Hold keeps an answer back until it is complete, so that if it breaks off in the middle,
-	// another member is asked without anyone noticing. The price is that nothing is streamed.
+	// Hold keeps an answer back until it is complete. If the answer breaks off, another member is
+	// then asked without the caller noticing. The disadvantage is that nothing is streamed.
 	Hold bool
-	// Begin is the time in which a member's answer must begin, or it counts as failed. 0 means no
-	// limit.
+	// Begin limits how long a member's answer may take to begin; after that the member counts as
+	// failed. 0 means no limit.
 	Begin time.Duration
 	// Next reports whether an error of one member sends the request to the next. Nil does so for
 	// every error except the end of the caller's context.
 	Next func(err *agent.ModelError) bool
-	// Cooldown is the time for which a conversation avoids a member whose answer broke off in the
+	// Cooldown limits how long a conversation avoids a member whose answer broke off in the
 	// middle. 0 means a minute.
 	Cooldown time.Duration
 
 	Now func() time.Time // nil means time.Now
 }
 
-// Fallback is a model that asks the first of its members that can answer. It is safe for concurrent
-// use.
+// Fallback is a model that sends each request to the first of its members that can answer it. A
+// Fallback is safe for concurrent use.
 //
 //   - A member that cannot take the request (no tools, no images, too small a window) is passed
-//     over, and so is one that said how long not to call it, until that time is over.
+//     over, and so is a member that asked not to be called for some time, until that time is over.
 //   - A failure before the first content sends the same request to the next member; only the trace
 //     shows it. A prompt that is too long for one member goes only to members with a larger window.
 //     If there is none, the error is [agent.ErrContextLength], upon which the loop compacts.
 //   - A failure after content was passed on is returned as a retryable error. The next request of
 //     the same conversation begins with the member after the one that broke. [FallbackConfig.Hold]
 //     avoids this.
-//   - When all fail, the error is of the kind that helps most, and holds what each of them said.
+//   - If all fail, the error has the most helpful kind, and contains the error of each member.
 type Fallback struct {
 	*pool
 	cfg    FallbackConfig
@@ -91,29 +91,29 @@ type chain struct {
 	yield    func(agent.Chunk, error) bool
 	hold     bool
 	next     func(*agent.ModelError) bool
-	patience time.Duration // until the first content, 0 for any time
+	patience time.Duration // time to wait for the first content; 0 means no limit
 	reason   string        // for choosing the first member
 	demand   demand
 
-	skip    [2]*member                   // these were already asked
+	skip    [2]*member                   // members that were already asked
 	watch   interface{ ended(*attempt) } // receives every attempt that ended; nil for nobody
-	counted *member                      // its load already counts this call, for routers that consider loads
-	loads   bool                         // whether this router is one of them
+	counted *member                      // the member whose load already includes this call, for routers that consider loads
+	loads   bool                         // whether this router considers loads
 
 	failed  failures
 	n       int
-	window  int     // a member with a window of this size was too small
-	last    *member // the last one asked
+	window  int     // size of the largest window that was too small
+	last    *member // the last member asked
 	pending []agent.Chunk
-	now     attempt // the current one
+	now     attempt // the current attempt
 }
 
 type outcome uint8
 
 const (
 	outcomeAnswered outcome = iota
-	outcomeFailed           // nothing was passed on except the error
-	outcomeBroken           // content was, and then the error
+	outcomeFailed           // only the error was passed on
+	outcomeBroken           // content was passed on, and then the error
 	outcomeLeft             // the reader left, or its context ended
 )
 
@@ -143,7 +143,7 @@ func (c *chain) run(ms []*member, begin int) outcome {
 	return outcomeFailed
 }
 
-// passOver returns the reason why m is not even asked, or nil if it is.
+// passOver returns the reason why m is not even asked, or nil if m may be asked.
 func (c *chain) passOver(m *member) *agent.ModelError {
 	if !m.fits(c.demand) {
 		return m.unfit(c.demand)
@@ -205,7 +205,7 @@ func (c *chain) ask(m *member) (outcome, bool) {
 	return outcomeFailed, false
 }
 
-// load counts the request to m and returns the counter.
+// load adds the request to the load of m and returns the counter.
 func (c *chain) load(m *member) *atomic.Int32 {
 	if m == c.counted {
 		c.counted = nil
@@ -215,7 +215,7 @@ func (c *chain) load(m *member) *atomic.Int32 {
 	return &m.load
 }
 
-// why returns the reason for the attempt that begins.
+// why returns the reason for the attempt that is about to begin.
 func (c *chain) why() string {
 	if n := len(c.failed.list); n > 0 && c.reason == "" {
 		f := &c.failed.list[n-1]
@@ -230,7 +230,7 @@ func (c *chain) why() string {
 }
 
 // broke passes on the error of an answer that broke off after its reader had seen some of it. If
-// the caller ended it, that says nothing about the member.
+// the caller ended the answer, the member is not to blame.
 func (c *chain) broke(err *agent.ModelError) outcome {
 	switch {
 	case c.ctx.Err() != nil:
@@ -252,7 +252,7 @@ func (c *chain) keep(chunk agent.Chunk, _ error) bool {
 	return true
 }
 
-// release passes on what was held back and reports whether the reader took it all.
+// release passes on the chunks that were held back, and reports whether the reader took them all.
 func (c *chain) release() bool {
 	for _, chunk := range c.pending {
 		if !c.yield(chunk, nil) {

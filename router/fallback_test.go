@@ -17,7 +17,7 @@ import (
 	"github.com/luthier-dev/luthier/agent/agenttest"
 )
 
-// down returns a model that always fails, after some text if there is any.
+// down returns a model that always fails, after the given text if there is any.
 func down(kind agent.ErrorKind, text ...string) *agenttest.Scripted {
 	return downFor(kind, 0, text...)
 }
@@ -41,7 +41,8 @@ func without(m *agenttest.Scripted, edit func(*agent.Capabilities)) agent.Model 
 	return limited{m, c}
 }
 
-// tell streams one request and describes the outcome: texts, the finish, the kind of the error.
+// tell streams one request and describes the outcome: the texts, the finish and the kind of the
+// error.
 func tell(ctx context.Context, m agent.Model, req *agent.Request) (string, *agent.ModelError) {
 	var out []string
 	var fail *agent.ModelError
@@ -128,8 +129,8 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// TestFallbackGoesOn: after an answer breaks off, the next request of that conversation, and of no
-// other, goes to the next member.
+// TestFallbackGoesOn checks that after an answer breaks off, the next request of that conversation
+// goes to the next member, and those of other conversations do not.
 func TestFallbackGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, err := NewFallback(FallbackConfig{Members: members(down(agent.ErrServer, "half"), says("B"))})
@@ -151,8 +152,8 @@ func TestFallbackGoesOn(t *testing.T) {
 	})
 }
 
-// TestFallbackInALoop: in an agent run, the run resets its stream and continues with the next
-// member.
+// TestFallbackInALoop checks that an agent run resets its stream after a broken answer and
+// continues with the next member.
 func TestFallbackInALoop(t *testing.T) {
 	f, err := NewFallback(FallbackConfig{Members: members(down(agent.ErrAuth, "half"), says("B"))})
 	if err != nil {
@@ -168,8 +169,8 @@ func TestFallbackInALoop(t *testing.T) {
 	}
 }
 
-// TestFallbackHeedsRetryAfter: a member is not asked before the time it named, and if there is no
-// other member the error says when to retry.
+// TestFallbackHeedsRetryAfter checks that a member is not asked before the time that it named, and
+// that if there is no other member, the error has the time to wait.
 func TestFallbackHeedsRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy := downFor(agent.ErrRateLimit, time.Minute)
@@ -229,8 +230,8 @@ func TestFallbackCanceled(t *testing.T) {
 	}
 }
 
-// TestCanceledAnswersAreNotBroken: if the caller cancels in the middle of an answer, the member did
-// nothing wrong, and the conversation stays with it.
+// TestCanceledAnswersAreNotBroken checks that a conversation stays with its member if the caller
+// cancels in the middle of an answer, which is not the member's fault.
 func TestCanceledAnswersAreNotBroken(t *testing.T) {
 	slow := agenttest.Script(agenttest.Join(agenttest.Text("A"), agenttest.Hang()), agenttest.Text("A"))
 	f, err := NewFallback(FallbackConfig{Members: members(slow, says("B"))})
@@ -246,8 +247,8 @@ func TestCanceledAnswersAreNotBroken(t *testing.T) {
 	}
 }
 
-// TestFallbackTellsWhoseTimeIsOver: if a member ignores cancellation until both its time and the
-// caller's are over, the error is about the caller's.
+// TestFallbackTellsWhoseTimeIsOver checks the error for a member that ignores its own time limit
+// until the caller's is over too: it is the error for the caller's limit.
 func TestFallbackTellsWhoseTimeIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		deaf := agent.ModelFunc(func(context.Context, *agent.Request) iter.Seq2[agent.Chunk, error] {
@@ -281,7 +282,8 @@ func TestMembersAreChecked(t *testing.T) {
 	}
 }
 
-// TestCapabilitiesOfRouter: a router takes what any member does and promises what all do.
+// TestCapabilitiesOfRouter checks that a router takes whatever any member takes, and promises only
+// what all members promise.
 func TestCapabilitiesOfRouter(t *testing.T) {
 	f, err := NewFallback(FallbackConfig{Members: members(
 		without(says("A"), func(c *agent.Capabilities) { c.Images, c.Usage, c.MaxContext = false, false, 1000 }),

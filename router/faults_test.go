@@ -36,8 +36,8 @@ func withBill(ctx context.Context) (context.Context, *bill) {
 	return context.WithValue(ctx, billKey{}, b), b
 }
 
-// vendor is a provider that bills, and misbehaves at random. It counts four bytes to the token, as
-// routers do if nobody reports a count, so that their estimates must equal its bill.
+// vendor is a provider that bills, and misbehaves at random. It counts four bytes as a token, like
+// routers if no count is reported, so that their estimates must equal its bill.
 type vendor struct {
 	name  string
 	home  []string // the routers that contain it, innermost first
@@ -58,18 +58,18 @@ const (
 	faultEnd    // an error in place of the finish
 	faultCut    // no finish
 	faultHang   // nothing until the context ends
-	faultStall  // the same, after a few words
+	faultStall  // like faultHang, after a few words
 	faultSlow   // a pause before the first word
 	faultLate   // usage after the finish
 	faultSilent // no usage at all
-	faultTwice  // everything twice, after the finish too
+	faultTwice  // everything twice, even after the finish
 	faultPanic
 	faultKinds
 )
 
 func (v *vendor) Name() string { return v.name }
 
-// fault returns how to answer the next request.
+// fault decides how to answer the next request.
 func (v *vendor) fault() (int, *rand.Rand) {
 	dice := rand.New(rand.NewPCG(v.seed, v.n.Add(1)))
 	kind := faultNone
@@ -186,14 +186,14 @@ func (t *tab) say(word string) bool {
 	return t.yield(agent.TextDelta{Text: (word + "    ")[:4]}, nil)
 }
 
-// hang blocks for as long as anyone waits.
+// hang blocks until the context ends.
 func (t *tab) hang() {
 	<-t.ctx.Done()
 	t.over = true
 	t.yield(nil, &agent.ModelError{Kind: agent.ErrCanceled, Err: context.Cause(t.ctx)})
 }
 
-// pay puts the request on the bill.
+// pay adds the request to the bill.
 func (t *tab) pay() {
 	b := t.ctx.Value(billKey{}).(*bill)
 	b.mu.Lock()
@@ -255,10 +255,10 @@ func house(t testing.TB, good float64) (agent.Model, []*vendor) {
 	return top, vendors
 }
 
-// TestFaults puts ten thousand faults through nested routers. Each request ends once, with a
-// complete answer, or with a typed error after every vendor was asked or said not to be. An answer
-// that broke off may be asked for again. What the routers report equals what the vendors billed, to
-// the token.
+// TestFaults puts ten thousand faults through nested routers. Each request ends once, either with a
+// complete answer, or with a typed error after every vendor was asked or had refused for a time. A
+// request whose answer broke off may be repeated. The reports of the routers must equal the bills
+// of the vendors, to the token.
 //
 // Evidence: routers · 10,000 faults lose no request and charge none twice
 func TestFaults(t *testing.T) {
@@ -293,7 +293,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// faultyRequest retries until there is an answer or nothing to wait for, as the loop does.
+// faultyRequest repeats a request until there is an answer or no reason to retry, as the loop does.
 func faultyRequest(t *testing.T, top agent.Model, vendors []*vendor, session string, answers, errs, again *atomic.Int64) {
 	for range 50 {
 		var l ledger
@@ -345,7 +345,7 @@ func drink(ctx context.Context, m agent.Model, req *agent.Request) (text string,
 	return text, finishes, fails, fail
 }
 
-// checkBill compares what routers reported with what vendors billed.
+// checkBill compares the reports of the routers with the bills of the vendors.
 func checkBill(t *testing.T, session string, b *bill, l *ledger) {
 	t.Helper()
 	l.mu.Lock()
@@ -369,9 +369,9 @@ func checkBill(t *testing.T, session string, b *bill, l *ledger) {
 	}
 }
 
-// checkRefused checks that an error without an answer came only when every vendor had been asked,
-// or had said when to retry, or shares a router with one whose answer broke off: such an answer is
-// not requested elsewhere within the same request.
+// checkRefused checks that an error without an answer came only if each vendor had been asked, had
+// said when to retry, or shares a router with a vendor whose answer broke off: after such an
+// answer, a router asks no other vendor for the same request.
 func checkRefused(t *testing.T, session string, fail *agent.ModelError, b *bill, l *ledger, vendors []*vendor) {
 	t.Helper()
 	if fail == nil {
@@ -386,7 +386,7 @@ func checkRefused(t *testing.T, session string, fail *agent.ModelError, b *bill,
 	words := fail.Error()
 	for _, v := range vendors {
 		excused := b.asked[v.name] || strings.Contains(words, v.name+": ")
-		for _, router := range v.home { // the whole router was given up, or had said when to retry
+		for _, router := range v.home { // the whole router had failed, or had said when to retry
 			for _, why := range []string{errSlow.Error(), "it asked not to be called", "not asked for another"} {
 				at := strings.Index(words, router+": model: ")
 				excused = excused || (at >= 0 && strings.Contains(strings.SplitN(words[at:], "\n", 2)[0], why))
@@ -402,7 +402,7 @@ func checkRefused(t *testing.T, session string, fail *agent.ModelError, b *bill,
 }
 
 // TestFaultsInRuns puts faults through whole runs: the result, the session, its log and the events
-// report the same cost.
+// must all report the same cost.
 //
 // Evidence: routers · 10,000 faults lose no request and charge none twice
 func TestFaultsInRuns(t *testing.T) {

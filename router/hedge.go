@@ -14,35 +14,35 @@ import (
 // HedgeConfig describes a [Hedge]. A zero field takes the default in its comment.
 type HedgeConfig struct {
 	Name    string   // of the router; empty means "hedge"
-	Members []Member // the first is asked first; the second request goes to the next one, or to the same if there is only one
+	Members []Member // the first gets the request first; a second request goes to the next one, or to the first if it is the only one
 
-	Quantile float64       // share of answers that begin before the second request is sent; 0.95
-	Samples  int           // answers of a member that must be known before its requests are hedged; 20
-	Delay    time.Duration // a fixed time after which the second request is sent; 0 learns the time
-	MinDelay time.Duration // minimum of the learned time; 20 ms
+	Quantile float64       // share of answers expected to begin before a second request is sent; 0.95
+	Samples  int           // number of answers that must be known of a member before its requests are hedged; 20
+	Delay    time.Duration // a fixed delay after which the second request is sent; 0 means that the delay is learned
+	MinDelay time.Duration // minimum of the learned delay; 20 ms
 	MaxExtra float64       // share of requests that may be doubled; 0.05
-	Grace    time.Duration // how long the loser may take to end; 2 s
+	Grace    time.Duration // how long the losing request may take to end; 2 s
 
 	Now func() time.Time // nil means time.Now
-	// AfterFunc calls f in its own goroutine after d, unless stop is called first. Nil uses
+	// AfterFunc calls f in a separate goroutine after d, unless stop is called first. Nil uses
 	// time.AfterFunc.
 	AfterFunc func(d time.Duration, f func()) (stop func() bool)
 }
 
 // Hedge is a model that sends a request a second time if the first is slow to begin, and takes the
-// answer that begins first. It cuts the slow tail of a provider for a few percent of its price. It
-// is safe for concurrent use.
+// answer that begins first. It removes a provider's slowest answers for a few percent of the price.
+// A Hedge is safe for concurrent use.
 //
-// The delay is learned for each member from how long its last 256 answers took to begin. The loser
-// is cancelled, waited for and paid for. A request that fails before its answer begins goes to the
-// other members, as with [Fallback].
+// The delay is learned for each member from the times that its last 256 answers took to begin. The
+// losing request is cancelled, waited for and paid for. A request that fails before its answer
+// begins goes to the other members, as with [Fallback].
 type Hedge struct {
 	*pool
 	cfg       HedgeConfig
 	latencies []latency
 
 	mu     sync.Mutex
-	credit float64 // requests that may be doubled at present
+	credit float64 // number of requests that may be doubled now
 	broken broken
 }
 
@@ -67,7 +67,7 @@ func NewHedge(cfg HedgeConfig) (*Hedge, error) {
 }
 
 // After returns how long the Hedge waits for a member's answer to begin before it sends a second
-// request. ok is false if it does not know enough yet.
+// request. The result ok is false if too few answers are known.
 func (h *Hedge) After(member int) (d time.Duration, ok bool) {
 	if h.cfg.Delay > 0 {
 		return h.cfg.Delay, true
@@ -87,8 +87,8 @@ func (h *Hedge) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 }
 
 // ended learns from an attempt how long its answer took to begin. An attempt that lost the race
-// counts with the time it was given, a lower bound: leaving it out would make slow members look
-// ever faster.
+// counts with its running time, which is a lower bound: if it were left out, slow members would
+// seem faster and faster.
 func (h *Hedge) ended(a *attempt) {
 	switch {
 	case a.content:
@@ -98,7 +98,7 @@ func (h *Hedge) ended(a *attempt) {
 	}
 }
 
-// earn counts a request, which earns a fraction of a second one.
+// earn adds the fraction of a second request that each request earns.
 func (h *Hedge) earn() {
 	h.mu.Lock()
 	h.credit = min(h.credit+h.cfg.MaxExtra, maxCredit)

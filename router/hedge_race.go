@@ -11,24 +11,24 @@ import (
 )
 
 // race is one call of a [Hedge]. The first request runs on the caller's goroutine, so that an
-// answer that is not slow passes through directly, at no cost. The second runs on its own goroutine
-// and hands its chunks over as the caller takes them.
+// answer that is not slow is passed on directly, without overhead. The second runs on a separate
+// goroutine and hands over its chunks as the caller takes them.
 type race struct {
 	chain
 	h      *Hedge
 	first  *member
 	second *member
 	mine   bool // the first request has won; used only by its goroutine
-	left   bool // the second was left behind; used only by the same goroutine
+	left   bool // the second request was abandoned; used only by the first request's goroutine
 
 	mu      sync.Mutex
-	winner  int                     // 1 or 2, 0 while nobody has begun to answer
+	winner  int                     // 1 or 2; 0 while no answer has begun
 	over    bool                    // no second request may be sent any more
 	cancel1 context.CancelCauseFunc // of the first
-	cancel2 context.CancelCauseFunc // of the second, nil until it is sent
-	ctx2    context.Context         // of its attempt
-	chunks  chan agent.Chunk        // of the second, when it wins
-	done    chan struct{}           // closed when it has ended
+	cancel2 context.CancelCauseFunc // of the second; nil until it is sent
+	ctx2    context.Context         // context of the second attempt
+	chunks  chan agent.Chunk        // of the second, if it wins
+	done    chan struct{}           // closed when the second has ended
 	err2    *agent.ModelError
 }
 
@@ -53,7 +53,7 @@ func (r *race) run() outcome {
 		return r.chain.run(h.members, begin)
 	}
 	r.second = r.pick(r.first.index + 1)
-	if r.second == nil { // another call has blocked the first since
+	if r.second == nil { // another call has blocked the first member since
 		return r.chain.run(h.members, begin)
 	}
 	var ctx context.Context
@@ -110,8 +110,8 @@ func (r *race) ask(ctx context.Context) outcome {
 	return r.others()
 }
 
-// close ends the first request's part: no second one is sent from now on. It returns the winner so
-// far and whether a second request was sent.
+// close marks the first request as ended, after which no second one is sent. It returns the winner
+// so far and whether a second request was sent.
 func (r *race) close() (winner int, sent bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,7 +129,7 @@ func (r *race) others() outcome {
 	return r.chain.run(r.h.members, r.first.index+1)
 }
 
-// pass passes on a chunk of the first request if that has won.
+// pass passes on a chunk of the first request if that request has won.
 func (r *race) pass(c agent.Chunk, err error) bool {
 	if !r.mine && !r.claim(1) {
 		return false
@@ -138,7 +138,8 @@ func (r *race) pass(c agent.Chunk, err error) bool {
 	return r.yield(c, err)
 }
 
-// claim makes request n the winner, unless the other one is, and cancels the other.
+// claim makes request n the winner, unless the other request has already won, and cancels the other
+// request.
 func (r *race) claim(n int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -187,7 +188,7 @@ func (r *race) hedge() {
 		}
 	})
 	r.h.ended(a)
-	if a.left { // it lost, or nobody takes its chunks any more
+	if a.left { // the second request lost, or nobody takes its chunks any more
 		err = &agent.ModelError{Kind: agent.ErrCanceled, Err: cmp.Or(context.Cause(ctx), errOutrun)}
 		a.err = err
 	}
@@ -195,7 +196,7 @@ func (r *race) hedge() {
 	r.err2 = err
 }
 
-// follow passes on the answer of the second request, which won or is the only one left.
+// follow passes on the answer of the second request, which has won or is the only one left.
 func (r *race) follow() outcome {
 	for open := true; open; {
 		select {
@@ -221,8 +222,8 @@ func (r *race) follow() outcome {
 	return r.others()
 }
 
-// stop ends the second request, if one was sent, and waits for it. A model that does not end when
-// its context does is left behind after a while; what it spent is estimated.
+// stop ends the second request, if one was sent, and waits for it. If the model does not end
+// although its context has ended, stop abandons it after a while and estimates its usage.
 func (r *race) stop() {
 	r.mu.Lock()
 	r.over = true
@@ -252,7 +253,7 @@ func (r *race) stop() {
 	}
 }
 
-// guess returns the report for a request that was left behind.
+// guess returns the report for a request that was abandoned.
 func (r *race) guess() agent.Routed {
 	d := demandOf(r.req)
 	out := agent.Routed{Usage: agent.Usage{Input: int64(d.tokens - r.req.MaxOutput)}, Duration: r.h.cfg.Grace, Err: errAbandoned, Estimated: true}

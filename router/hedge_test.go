@@ -16,8 +16,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// timed returns a model each of whose answers begins after the given time and then yields its words
-// a second apart.
+// timed returns a model whose answers each begin after the given time and then yield their words
+// one second apart.
 func timed(begin ...time.Duration) *agenttest.Scripted {
 	var turns []agenttest.Turn
 	for _, d := range begin {
@@ -71,8 +71,9 @@ func TestHedge(t *testing.T) {
 	}
 }
 
-// TestHedgeLearns asks a model of whose answers one in ten is slow: nothing is doubled before
-// enough is known, then only requests beyond the quantile, and no more than the share allows.
+// TestHedgeLearns asks a model that is slow for one in ten answers. No request may be doubled
+// before enough answers are known; then only requests beyond the quantile may be, and no more than
+// the allowed share.
 func TestHedgeLearns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var begin []time.Duration
@@ -123,8 +124,8 @@ func TestLatency(t *testing.T) {
 	}
 }
 
-// TestHedgeBackpressure: when the second request wins and its reader is slow, the model is held
-// back and not buffered.
+// TestHedgeBackpressure checks that when the second request wins and its reader is slow, the model
+// is slowed down instead of being buffered.
 func TestHedgeBackpressure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -196,7 +197,7 @@ func abandonRaces(t *testing.T, from, rounds int) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i%8)*time.Millisecond)
 			defer cancel()
 			if i%3 == 1 {
-				ctx = context.Background() // nothing except the router cleans up after a panic
+				ctx = context.Background() // after a panic, only the router cleans up
 			}
 			for range h.Stream(ctx, ask("go")) {
 				time.Sleep(time.Duration(i%2) * time.Millisecond) // in this time the model offers its next chunk
@@ -211,8 +212,8 @@ func abandonRaces(t *testing.T, from, rounds int) {
 	}
 }
 
-// TestHedgeLeavesTheDeafBehind: if a loser ignores its context, the answer waits for it only as
-// long as necessary, and its cost is estimated and counted once.
+// TestHedgeLeavesTheDeafBehind checks that if a losing request ignores its context, the answer
+// waits for it only as long as necessary, and that its cost is estimated and counted once.
 func TestHedgeLeavesTheDeafBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -239,7 +240,7 @@ func TestHedgeLeavesTheDeafBehind(t *testing.T) {
 	})
 }
 
-// fickle is a model that is blocked only at the second call of Blocked.
+// fickle is a model that reports being blocked only at the second call of Blocked.
 type fickle struct {
 	*agenttest.Scripted
 	looks int
@@ -252,8 +253,8 @@ func (f *fickle) Blocked() time.Duration {
 	return 0
 }
 
-// TestHedgeWithoutASecond: the only member is blocked by another call between the choice of the
-// first and of the second request. The first request is sent alone.
+// TestHedgeWithoutASecond checks that the first request is sent alone if another call blocks the
+// only member between the choice for the first and for the second request.
 func TestHedgeWithoutASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, err := NewHedge(HedgeConfig{Members: members(&fickle{Scripted: timed(60 * sec)}), Delay: 5 * sec, MaxExtra: 1})

@@ -18,8 +18,8 @@ type latency struct {
 }
 
 const (
-	latencyWindow = 256 // durations considered: enough for a 99th percentile, few enough to follow a provider through the day
-	latencyStale  = 16  // the number of new durations after which it is recomputed
+	latencyWindow = 256 // number of durations considered: enough for a 99th percentile, few enough to follow a provider through the day
+	latencyStale  = 16  // number of new durations after which the quantile is recomputed
 )
 
 // add adds a duration.
@@ -31,8 +31,8 @@ func (l *latency) add(d time.Duration) {
 	l.fresh++
 }
 
-// quantile returns the smallest duration that a share q of the last ones did not exceed, and how
-// many durations it knows.
+// quantile returns the smallest duration that a share q of the last durations did not exceed, and
+// the number of durations considered.
 func (l *latency) quantile(q float64) (d time.Duration, known int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

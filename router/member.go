@@ -13,15 +13,15 @@ import (
 // Member is a model that a router may choose, and what is known about it.
 type Member struct {
 	Model agent.Model // required; may be a router itself
-	// Name identifies the member in events and errors. If empty, it is the model's own name,
-	// numbered if two members share it.
+	// Name identifies the member in events and errors. If Name is empty, the model's name is used,
+	// with a number if two members share it.
 	Name string
-	// Price is the model's price list. Nil looks its name up in agent.DefaultPrices; a model that
-	// costs nothing has &agent.Price{}. A member that is a router needs no price: each of its own
-	// members has one.
+	// Price is the model's price list. If Price is nil, the name is looked up in
+	// agent.DefaultPrices; for a model that costs nothing, set &agent.Price{}. A member that is a
+	// router needs no price: each of its own members has one.
 	Price      *agent.Price
 	Speed      float64 // output tokens per second; 0 if unknown
-	MaxContext int     // tokens of prompt and answer together; 0 takes the limit in the model's Capabilities
+	MaxContext int     // tokens of prompt and answer together; 0 means the limit in the model's Capabilities
 }
 
 // member is a Member with the router's own state about it.
@@ -29,14 +29,14 @@ type member struct {
 	Member
 	index   int
 	caps    agent.Capabilities
-	cannot  needs // what it cannot take
+	cannot  needs // the needs of a request that the model cannot meet
 	priced  bool
 	blocker blocker      // nil if the model does not implement it
 	load    atomic.Int32 // requests in flight, if the router counts them
-	until   atomic.Int64 // when its last Retry-After ends, in Unix nanoseconds
+	until   atomic.Int64 // end of the last Retry-After, in Unix nanoseconds
 }
 
-// blocker is a model that knows for how long it would refuse every request, such as [Breaker].
+// blocker is a model that can report how long it will refuse every request, such as [Breaker].
 type blocker interface{ Blocked() time.Duration }
 
 // pool is the part that all routers share: a name, members and a clock. Its methods are promoted to
@@ -45,12 +45,12 @@ type pool struct {
 	name    string
 	members []*member
 	caps    agent.Capabilities
-	picky   bool // some member cannot take everything
+	picky   bool // some member cannot take every request
 	now     func() time.Time
 }
 
-// newPool checks members and looks up what is known about them. If name is empty, the router is
-// named kind.
+// newPool checks members and looks up their prices and capabilities. If name is empty, the router
+// is named kind.
 func newPool(kind, name string, members []Member, now func() time.Time) (*pool, error) {
 	p := &pool{name: name, now: now}
 	if p.name == "" {
@@ -118,8 +118,8 @@ func newMember(i int, m Member, names map[string]int) (*member, error) {
 // Name returns the router's name.
 func (p *pool) Name() string { return p.name }
 
-// Capabilities returns the capabilities of the router: it takes what any member can take, and its
-// answers hold what the answers of all members hold.
+// Capabilities returns the capabilities of the router: it takes whatever any member can take, and
+// promises only what all members promise.
 func (p *pool) Capabilities() agent.Capabilities { return p.caps }
 
 // ReportsCost reports whether every member has a price, so that the cost of each call is known.
@@ -132,7 +132,7 @@ func (p *pool) ReportsCost() bool {
 	return true
 }
 
-// Blocked returns for how long every member would refuse, or 0 if one of them may answer.
+// Blocked returns how long every member will refuse requests, or 0 if one of them may answer.
 func (p *pool) Blocked() time.Duration {
 	now := p.now()
 	least := p.members[0].blocked(now)
@@ -142,7 +142,7 @@ func (p *pool) Blocked() time.Duration {
 	return least
 }
 
-// blocked returns for how long the member would refuse every request, or 0 if it may take one.
+// blocked returns how long the member will refuse every request, or 0 if it may take one.
 func (m *member) blocked(now time.Time) time.Duration {
 	var d time.Duration
 	if until := m.until.Load(); until != 0 {
@@ -154,11 +154,11 @@ func (m *member) blocked(now time.Time) time.Duration {
 	return d
 }
 
-// maxRetryAfter limits how long a Retry-After is remembered: a provider's mistake must not lock it
-// out for days.
+// maxRetryAfter limits how long a Retry-After is remembered: otherwise a provider's mistake could
+// lock the member out for days.
 const maxRetryAfter = time.Hour
 
-// learn remembers what an error says about future requests.
+// learn remembers the parts of an error that concern future requests.
 func (m *member) learn(now time.Time, err *agent.ModelError) {
 	if err != nil && err.RetryAfter > 0 {
 		m.until.Store(now.Add(min(err.RetryAfter, maxRetryAfter)).UnixNano())

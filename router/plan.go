@@ -15,17 +15,17 @@ import (
 )
 
 // PlanConfig describes a [PlanThenAct]. A zero field takes the default in its comment; a negative
-// number turns off what it limits.
+// number turns off a limit.
 type PlanConfig struct {
 	Name    string // of the router; empty means "plan-then-act"
 	Planner Member // the strong model
-	Actor   Member // the fast one
+	Actor   Member // the fast model
 
-	Explore  int     // answers in which the planner may explore before it is asked for a plan; 8
+	Explore  int     // answers with which the planner may explore before it is asked for a plan; 8
 	Failures int     // failing tool calls in a row after which the planner makes another plan; 4
-	Repeats  int     // identical calls with identical results after which it does; 3
-	Slack    float64 // answers per answer that the plan expects, after which it does; 2
-	Plans    int     // plans for one task, after which the planner carries it out itself; 3
+	Repeats  int     // identical calls with identical results after which the planner makes another plan; 3
+	Slack    float64 // the planner makes another plan after this many times the answers that the plan expects; 2
+	Plans    int     // plans for one task, after which the planner carries out the task itself; 3
 
 	Now func() time.Time // nil means time.Now
 }
@@ -35,17 +35,17 @@ type PlanConfig struct {
 //
 // The planner is asked until it answers with a plan; it may first explore with tools. The plan and
 // the actor's first answer come as one response, so that the loop goes on. From then on the actor
-// is asked, until it strays: it asks for another plan, its calls fail or repeat, or it takes far
-// longer than the plan expects. Then the planner is asked for another plan, with the reason. After
-// several plans it carries out the rest itself.
+// is asked, until it strays from the plan: it asks for another one, its calls fail or repeat, or it
+// takes far longer than the plan expects. Then the planner is asked for another plan, with the
+// reason. After several plans, the planner carries out the rest of the task itself.
 //
 //   - The state of a task is derived from the messages of the request: a resumed, forked or
 //     compacted conversation continues where it was. A finished answer ends a task.
 //   - The router's prompt for the planner is appended to the request, and the actor's rules to its
 //     instructions, so that both keep their prompt caches.
-//   - Reasoning before a plan is left out: it would stand in one message with another model's
-//     calls. The answer of a planner that reasons is held back until it is known what kind of
-//     answer it is.
+//   - Reasoning before a plan is left out: it would otherwise be in one message with another
+//     model's calls. The answer of a planner that reasons is held back until it is clear whether it
+//     is a plan.
 //   - If several members produced a response, only the last attempt counts as kept; the others are
 //     reported and paid for.
 //   - [agent.PurposePlan] and requests without tools go to the planner; titles, summaries and
@@ -57,18 +57,18 @@ type PlanThenAct struct {
 	every   time.Duration
 
 	mu     sync.Mutex
-	drafts map[draftKey]string // plans whose response broke off afterwards: they are already paid for
+	drafts map[draftKey]string // plans whose response broke off afterwards, which are already paid for
 }
 
 // draftKey identifies a request for which a plan was written.
 type draftKey struct {
 	session  uint64
 	messages int
-	last     uint64 // of the text of the last message
+	last     uint64 // hash of the last message's text
 }
 
-// draftKeyOf returns the key of a request; ok is false if the request cannot be distinguished from
-// others.
+// draftKeyOf returns the key of a request; the result ok is false if the request cannot be
+// distinguished from others.
 func draftKeyOf(req *agent.Request) (k draftKey, ok bool) {
 	n := len(req.Messages)
 	if n == 0 {
@@ -90,7 +90,7 @@ const (
 	plannerMember = 0
 	actorMember   = 1
 	maxDrafts     = 256
-	maxInOne      = 8 // attempts per response, so that it ends
+	maxInOne      = 8 // maximum number of attempts per response, so that a response ends
 )
 
 // NewPlanThenAct checks cfg and returns a router.
@@ -131,7 +131,7 @@ func (t *PlanThenAct) Stream(ctx context.Context, req *agent.Request) iter.Seq2[
 	}
 }
 
-// planning is one response, by one member or by several in turn.
+// planning is one response in progress, by one member or by several in turn.
 type planning struct {
 	t   *PlanThenAct
 	ctx context.Context
@@ -143,12 +143,12 @@ type planning struct {
 	plans int
 	told  time.Time
 
-	// of the current attempt
+	// State of the current attempt.
 	text    strings.Builder
 	calls   bool
 	holds   bool // chunks are being held back
 	held    []agent.Chunk
-	usage   agent.Chunk // not yet passed on
+	usage   agent.Chunk // usage that was not passed on yet
 	finish  agent.Chunk
 	planner bool
 }
@@ -178,8 +178,8 @@ func (p *planning) run() {
 	}
 }
 
-// direct returns the member that answers a request that is not part of a planned task, or nil if it
-// is part of one.
+// direct returns the member that answers a request that is not part of a planned task, or nil if
+// the request is part of such a task.
 func (p *planning) direct() (*member, string) {
 	planner, actor := p.t.members[plannerMember], p.t.members[actorMember]
 	d := p.t.demand(p.req)
@@ -201,13 +201,13 @@ func (p *planning) direct() (*member, string) {
 	return nil, ""
 }
 
-// pass lets a member answer unchanged.
+// pass forwards the request to a member and its answer unchanged.
 func (p *planning) pass(m *member, reason string) {
 	c := chain{pool: p.t.pool, ctx: p.ctx, req: p.request(m.index == actorMember, ""), yield: p.out, demand: p.t.demand(p.req), reason: reason}
 	c.run([]*member{m}, 0)
 }
 
-// plan asks the planner and reports whether the actor is next.
+// plan asks the planner and reports whether the actor answers next.
 func (p *planning) plan(s *planState) bool {
 	reason := "there is no plan yet"
 	if s.stray != "" {
@@ -243,7 +243,7 @@ func (p *planning) planned(s *planState, text string) bool {
 	return p.say(agent.TextDelta{Text: "\n\n"})
 }
 
-// act asks the actor and reports whether the planner is next.
+// act asks the actor and reports whether the planner answers next.
 func (p *planning) act(s *planState) bool {
 	ask, reason := "", "carries out plan "+strconv.Itoa(max(s.plans, 1))
 	if p.said != "" {
@@ -278,8 +278,8 @@ func (p *planning) begin(member int, reason, ask string) *attempt {
 	return a
 }
 
-// request returns the request for a member: the original, what this response says already, and the
-// instruction.
+// request returns the request for a member: the original request, the text of this response so far,
+// and the instruction.
 func (p *planning) request(actor bool, ask string) *agent.Request {
 	if p.said == "" && ask == "" && !(actor && len(p.req.Tools) > 0) {
 		return p.req
@@ -348,7 +348,8 @@ func (p *planning) take(c agent.Chunk, _ error) bool {
 	return p.out(c, nil)
 }
 
-// beat sends a waiting reader a usage as a sign of life: a usage is valid only until the next one.
+// beat sends a waiting reader a usage as a sign of life. That is harmless, since each usage
+// replaces the previous one.
 func (p *planning) beat() bool {
 	if now := p.t.now(); now.Sub(p.told) >= p.t.every {
 		p.told = now
@@ -357,7 +358,7 @@ func (p *planning) beat() bool {
 	return true
 }
 
-// release passes on what was held back.
+// release passes on the chunks that were held back.
 func (p *planning) release() bool {
 	held := p.held
 	p.held, p.holds = nil, false
@@ -379,7 +380,7 @@ func (p *planning) end(a *attempt) {
 
 func (p *planning) say(c agent.Chunk) bool { return p.out(c, nil) }
 
-// recall returns a plan that was written before for the same request, or "" if there is none.
+// recall returns a plan that was already written for the same request, or "" if there is none.
 func (p *planning) recall() string {
 	k, ok := draftKeyOf(p.req)
 	if !ok || p.n > 0 {

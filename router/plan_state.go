@@ -7,7 +7,7 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// planPhase says which member answers next.
+// planPhase determines the member that answers next.
 type planPhase uint8
 
 const (
@@ -22,24 +22,25 @@ type planState struct {
 	phase    planPhase
 	explored int    // answers since a plan was last needed
 	plans    int    // plans that the task has had
-	stray    string // why the last plan failed
+	stray    string // reason why the last plan failed
 }
 
-// planLimits decide when a plan has failed.
+// planLimits are the limits at which a plan has failed.
 type planLimits struct {
 	failures int     // failing tool results in a row
-	repeats  int     // the same call with the same result
+	repeats  int     // repetitions of the same call with the same result
 	slack    float64 // answers per answer that the plan expects
 	plans    int     // plans for one task before the planner takes over
 	seed     maphash.Seed
 }
 
-// freeSteps is granted to every plan in addition to the steps it expects. unstated is assumed for a
-// plan that does not say.
+// freeSteps is granted to every plan in addition to the steps that it expects. The number unstated
+// is assumed for a plan that does not state how many steps it expects.
 const freeSteps, unstated = 3, 30
 
 // stateOf derives the state of the task that the messages end in. A task begins at a user message
-// that follows a finished answer; a message from a check that the work did not pass is one too.
+// that follows a finished answer. The message of a check that the work did not pass also counts as
+// a user message.
 func stateOf(ms []agent.Message, l *planLimits) planState {
 	var s planState
 	var run planRun
@@ -114,9 +115,9 @@ type planRun struct {
 	limit    int // answers allowed; 0 before there is a plan
 	steps    int
 	failures int // in a row
-	repeated int // the highest count of any repeated call
+	repeated int // how often the most repeated call occurred
 	seen     [maxSightings]sighting
-	n        int // sightings ever recorded in seen
+	n        int // total number of sightings recorded in seen
 }
 
 // sighting is a call with its result.
@@ -125,8 +126,8 @@ type sighting struct {
 	n    int
 }
 
-// maxSightings limits what is remembered of one plan; repeated calls further apart do not count as
-// a loop.
+// maxSightings limits the calls that are remembered for one plan. Repetitions further apart do not
+// count as a loop.
 const maxSightings = 64
 
 func (r *planRun) answered() { r.steps++ }
@@ -167,7 +168,7 @@ func callAt(ms []agent.Message, i, n int) (agent.ToolCall, bool) {
 	return agent.ToolCall{}, false
 }
 
-// hashCall hashes a call with its result. For long texts, the ends suffice.
+// hashCall hashes a call with its result. Of long texts, only the beginning and end are hashed.
 func hashCall(c *agent.ToolCall, res *agent.ToolResult, seed maphash.Seed) uint64 {
 	h := maphash.String(seed, c.Name)
 	for _, end := range ends(c.Args) {

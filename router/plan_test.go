@@ -65,7 +65,7 @@ func works(n int) (turns []agenttest.Turn) {
 }
 
 // TestPlanThenAct runs whole tasks in the loop, once with one router and once with a new one for
-// every request: the state of a task is in its messages.
+// every request: since the state of a task is in its messages, the results must be the same.
 //
 // Evidence: routers · A strong model plans and a fast one carries out
 func TestPlanThenAct(t *testing.T) {
@@ -86,7 +86,7 @@ func TestPlanThenAct(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
 		planner, actor []agenttest.Turn
-		want           string // who was asked, in order
+		want           string // the members that were asked, in order
 		reasons        []string
 	}{
 		{name: "plan, act, done", planner: one(speak(aPlan)), actor: cat(works(2), one(speak("all done"))),
@@ -165,8 +165,8 @@ func TestPlanThenAct(t *testing.T) {
 	}
 }
 
-// TestPlanPrefixes: what each member is asked begins with what the loop asked, and its own
-// instructions stay the same.
+// TestPlanPrefixes checks that each member's request begins with the loop's request, and that the
+// instructions of each member stay the same.
 func TestPlanPrefixes(t *testing.T) {
 	planner := agenttest.Script(works(1)[0], speak(aPlan))
 	actor := agenttest.Script(doWork("a", `{}`), doWork("b", `{"n":2}`), speak("all done"))
@@ -241,8 +241,8 @@ func TestPlanReasoning(t *testing.T) {
 	}
 }
 
-// TestPlanIsPaidOnce: if the actor breaks off after the plan was written, the plan is still there
-// when the loop retries.
+// TestPlanIsPaidOnce checks that if the actor's answer breaks off after the plan was written, the
+// plan is still there when the loop retries.
 func TestPlanIsPaidOnce(t *testing.T) {
 	planner := agenttest.Script(speak(aPlan))
 	actor := agenttest.Script(agenttest.Join(agenttest.Text("I beg"), agenttest.Cut()), agenttest.Error(&agent.ModelError{Kind: agent.ErrInvalid, Err: errors.New("odd")}), speak("all done"))
@@ -290,8 +290,8 @@ func TestPlanDirect(t *testing.T) {
 	}
 }
 
-// TestPlanIsLeft leaves a response of two members at every chunk: everything is paid, and nothing
-// is left running.
+// TestPlanIsLeft leaves a response of two members at every chunk: everything must be paid for, and
+// nothing may be left running.
 func TestPlanIsLeft(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	for n := range 8 {
@@ -352,8 +352,8 @@ func FuzzReadMarks(f *testing.F) {
 	})
 }
 
-// TestPlanStateCountsLooks: the planner's exploration for its next plan is counted without the
-// actor's answers.
+// TestPlanStateCountsLooks checks that the actor's answers do not count as the planner's
+// exploration for its next plan.
 func TestPlanStateCountsLooks(t *testing.T) {
 	p := newPlanner(t, says("x"), says("x"))
 	step := func(id string, failed bool, text string) []agent.Message {
@@ -374,7 +374,7 @@ func TestPlanStateCountsLooks(t *testing.T) {
 	}
 }
 
-// TestPlanStateOfAnything derives the state of conversations that make no sense.
+// TestPlanStateOfAnything derives the state of nonsensical conversations.
 func TestPlanStateOfAnything(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	p := newPlanner(t, says("x"), says("x"))

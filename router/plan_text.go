@@ -7,9 +7,9 @@ import (
 )
 
 // The texts for planner and actor, in prompts/. The rules are appended to the actor's instructions
-// and never change, so that its prompt cache still hits. The others are messages appended to the
-// request: the planner's when a plan is needed, the actor's after a plan that was just written, or
-// after what the response says already.
+// and never change, so that the actor's prompt cache can still be used. The other texts are
+// messages appended to the request: for the planner when a plan is needed, for the actor after a
+// plan that was just written or after the text of the response so far.
 const (
 	plannerAsk   = "plan.md"
 	lookAround   = "plan_look.md"
@@ -31,16 +31,16 @@ func askForPlan(left int, stray string) string {
 	return fmt.Sprintf(promptText(plannerAsk), look)
 }
 
-// marks holds what a text says about the plan. If it holds both a plan and a request for another,
-// the last counts.
+// marks holds the elements of a text that concern the plan. If the text has both a plan and a
+// request for another one, the later one counts.
 type marks struct {
-	plan   bool   // the text ends in a plan
-	steps  int    // steps that the plan expects, 0 if it does not say
-	replan string // the text ends in a request for another plan, for this reason
+	plan   bool   // the text ends with a plan
+	steps  int    // number of steps that the plan expects; 0 if it is not stated
+	replan string // if the text ends with a request for another plan, the reason for it
 }
 
-// readMarks finds a complete <plan> or <replan> element. The text comes from a model and may hold
-// anything.
+// readMarks finds a complete <plan> or <replan> element. The text comes from a model and may
+// contain anything.
 func readMarks(text string) marks {
 	if !strings.Contains(text, "plan>") {
 		return marks{}

@@ -9,8 +9,7 @@ import (
 var promptFiles embed.FS
 
 // promptText returns the text of a file in prompts/, which holds the prompts that members receive
-// in addition to the host's. A missing file is a bug of this package, which a test reports; the
-// text is then empty.
+// in addition to the host's. If a file is missing, the text is empty; a test would report this bug.
 func promptText(file string) string {
 	text, err := promptFiles.ReadFile("prompts/" + file)
 	if err != nil {

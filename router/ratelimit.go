@@ -18,32 +18,32 @@ import (
 type RateLimitConfig struct {
 	Model agent.Model // required
 
-	Requests int // requests a minute; 0 is no limit
-	Tokens   int // tokens a minute, of prompts and answers; 0 is no limit
-	// Burst is the part of the allowance that may be used at once, as the time in which it accrues.
-	// 0 means a minute, as with providers.
+	Requests int // requests per minute; 0 means no limit
+	Tokens   int // tokens per minute, of prompts and answers; 0 means no limit
+	// Burst is the part of the allowance that may be used at once, given as the length of time in
+	// which it accrues. 0 means a minute, as with providers.
 	Burst time.Duration
 	// CachedFree excludes tokens read from a prompt cache from the count, as some providers do.
 	CachedFree bool
 
-	Queue   int           // requests that may wait, others are refused; 0 means 64, negative none
-	MaxWait time.Duration // how long a request may wait; one that would wait longer is refused at once; 0 means a minute
+	Queue   int           // requests that may wait; others are refused; 0 means 64, negative means none
+	MaxWait time.Duration // limit of a request's waiting time; a request that would wait longer is refused at once; 0 means a minute
 
 	// Now and Sleep are the clock; nil means the system's.
 	Now   func() time.Time
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-// RateLimit is a model that delays requests so that the model it wraps gets no more than its
-// provider allows. It is safe for concurrent use.
+// RateLimit is a model that delays requests so that the wrapped model gets no more requests than
+// its provider allows. A RateLimit is safe for concurrent use.
 //
-//   - Requests and tokens are token buckets. The tokens of a request are estimated before it and
-//     settled by its usage.
-//   - Requests wait in order of arrival, as long as ctx and MaxWait allow. A request that could not
-//     be sent in time is refused at once, with an error of kind [agent.ErrRateLimit] that says when
-//     to retry.
-//   - A provider's own refusal delays all requests for as long as it asks. If it does not say how
-//     long, the delay is one second, then two, and so on up to a minute.
+//   - There are token buckets for requests and for tokens. The tokens of a request are estimated
+//     when it is sent, and corrected when its usage is known.
+//   - Requests wait in order of arrival, within the limits of ctx and MaxWait. A request that could
+//     not be sent in time is refused at once, with an error of kind [agent.ErrRateLimit] that has
+//     the time to wait before a retry.
+//   - If the provider refuses a request, all requests are delayed for as long as it asks. If it
+//     names no time, the delay is one second, then two, and so on up to a minute.
 type RateLimit struct {
 	cfg      RateLimitConfig
 	requests *rate.Limiter // nil for no limit
@@ -52,8 +52,8 @@ type RateLimit struct {
 	mu      sync.Mutex
 	waiting int
 	until   time.Time // nothing is sent before this time
-	refused int       // refusals in a row without a time
-	credit  int       // tokens that were reserved and not used
+	refused int       // consecutive refusals that named no time
+	credit  int       // tokens that were reserved but not used
 	answer  float64   // tokens per answer, a moving average
 }
 
@@ -96,7 +96,7 @@ func (l *RateLimit) Capabilities() agent.Capabilities {
 // ReportsCost reports whether the wrapped model reports its cost.
 func (l *RateLimit) ReportsCost() bool { return agent.ReportsCost(l.cfg.Model) }
 
-// Blocked returns for how long the RateLimit would refuse a request, or 0 if it would send it or
+// Blocked returns how long the RateLimit will refuse requests, or 0 if it would send a request or
 // let it wait.
 func (l *RateLimit) Blocked() time.Duration {
 	now := l.cfg.Now()
@@ -135,7 +135,7 @@ func (l *RateLimit) Stream(ctx context.Context, req *agent.Request) iter.Seq2[ag
 	}
 }
 
-// enter waits until the request may be sent, and returns the number of tokens that it reserved.
+// enter waits until the request may be sent, and returns the number of tokens reserved for it.
 func (l *RateLimit) enter(ctx context.Context, req *agent.Request) (int, *agent.ModelError) {
 	n := 0
 	l.mu.Lock()
@@ -169,7 +169,7 @@ func (l *RateLimit) enter(ctx context.Context, req *agent.Request) (int, *agent.
 	return n, err
 }
 
-// ended returns a ticket if ctx is done.
+// ended cancels a ticket if ctx is done, and returns the error.
 func (l *RateLimit) ended(ctx context.Context, now time.Time, t *ticket) *agent.ModelError {
 	if ctx.Err() == nil {
 		return nil
@@ -199,7 +199,7 @@ func (l *RateLimit) refusal(ctx context.Context, now time.Time, wait time.Durati
 	return err
 }
 
-// wait sleeps until the request's turn, and longer if the provider refused another one in the
+// wait sleeps until the request's turn, and longer if the provider refuses another request in the
 // meantime.
 func (l *RateLimit) wait(ctx context.Context, began time.Time, d time.Duration) *agent.ModelError {
 	for d > 0 {
@@ -230,7 +230,7 @@ func notSent(ctx context.Context) *agent.ModelError {
 // ticket is a reservation in the buckets.
 type ticket struct {
 	held   []*rate.Reservation
-	credit int // taken from the RateLimit's credit
+	credit int // tokens taken from the RateLimit's credit
 }
 
 // reserve takes one request and n tokens. If n is more than a bucket holds, it is taken in several
@@ -268,14 +268,14 @@ func (t *ticket) delay(now time.Time) time.Duration {
 	return d
 }
 
-// cancel returns the reservations, the last first, as the buckets require.
+// cancel returns the reservations, the last one first, as the buckets require.
 func (t *ticket) cancel(now time.Time) {
 	for i := len(t.held) - 1; i >= 0; i-- {
 		t.held[i].CancelAt(now)
 	}
 }
 
-// limitedStream observes a stream that was let through.
+// limitedStream observes a stream of a request that was let through.
 type limitedStream struct {
 	l        *RateLimit
 	req      *agent.Request

@@ -15,7 +15,7 @@ import (
 	"github.com/luthier-dev/luthier/agent/agenttest"
 )
 
-// sent records at which second of the test each request reached it.
+// sent records the second of the test at which each request reached the model.
 type sent struct {
 	mu    sync.Mutex
 	began time.Time
@@ -44,7 +44,7 @@ func TestRateLimit(t *testing.T) {
 		cfg   RateLimitConfig
 		to    *sent
 		n     int      // requests sent at once
-		at    []int    // the seconds at which they were let through
+		at    []int    // the seconds at which the requests were let through
 		fails []string // the errors, in any order
 	}{
 		"no limit":       {n: 5, at: []int{0, 0, 0, 0, 0}},
@@ -92,8 +92,8 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
-// TestRateLimitLearns: a refusal delays requests for as long as it asks, including those already
-// waiting.
+// TestRateLimitLearns checks that a refusal delays requests for as long as the provider asks,
+// including requests that are already waiting.
 func TestRateLimitLearns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := sent{fail: map[int]*agent.ModelError{1: {Kind: agent.ErrRateLimit, RetryAfter: 7 * time.Second}, 3: {Kind: agent.ErrRateLimit}, 4: {Kind: agent.ErrRateLimit}}}
@@ -123,8 +123,8 @@ func TestRateLimitLearns(t *testing.T) {
 	})
 }
 
-// TestRateLimitHonoursContext: a wait ends with its context and frees its place, and a request that
-// could not be sent before the deadline is refused at once.
+// TestRateLimitHonoursContext checks that a wait ends with its context and frees its place, and
+// that a request that could not be sent before its deadline is refused at once.
 func TestRateLimitHonoursContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var to sent

@@ -7,8 +7,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// sessionKey identifies the conversation of a request, the same in every process: by its SessionID,
-// or else by how it begins.
+// sessionKey identifies the conversation of a request by its SessionID, or else by its beginning.
+// The key is the same in every process.
 func sessionKey(req *agent.Request) uint64 {
 	if req.SessionID != "" {
 		return hash(fnvOffset, req.SessionID)
@@ -24,7 +24,7 @@ func sessionKey(req *agent.Request) uint64 {
 	return h
 }
 
-// clip limits how much of a text goes into a key.
+// clip limits the part of a text that goes into a key.
 func clip(s string) string { return s[:min(len(s), 1024)] }
 
 const (
@@ -49,7 +49,7 @@ func mix(h uint64) uint64 {
 	return h ^ h>>33
 }
 
-// broken remembers for a while which member's answer broke in a conversation.
+// broken remembers for a while the member whose answer broke off in a conversation.
 type broken struct {
 	mu    sync.Mutex
 	notes map[uint64]brokenNote
@@ -74,7 +74,7 @@ func (b *broken) note(key uint64, member int, now time.Time, keep time.Duration)
 	b.notes[key] = brokenNote{member, now.Add(keep)}
 }
 
-// shrink removes what has expired, or an arbitrary quarter if nothing has.
+// shrink removes expired entries, or an arbitrary quarter if none has expired.
 func (b *broken) shrink(now time.Time) {
 	for k, n := range b.notes {
 		if !now.Before(n.until) {
@@ -89,7 +89,7 @@ func (b *broken) shrink(now time.Time) {
 	}
 }
 
-// find returns the member to try last in a conversation, or -1 if there is none.
+// find returns the member that must be tried last in a conversation, or -1 if there is none.
 func (b *broken) find(key uint64, now time.Time) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

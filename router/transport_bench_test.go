@@ -9,7 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// instant is the leanest possible model, so that a benchmark measures only the routers.
+// instant is the fastest possible model, so that a benchmark measures only the routers.
 type instant struct{ chunks []agent.Chunk }
 
 func (m *instant) Name() string { return "gpt-5" }
@@ -24,8 +24,8 @@ func (m *instant) Stream(context.Context, *agent.Request) iter.Seq2[agent.Chunk,
 	}
 }
 
-// BenchmarkTransport measures what each router adds to a call of a model that answers at once,
-// within a run's trace. The limits are 20 µs and 10 allocations.
+// BenchmarkTransport measures the overhead of each router for a call of a model that answers at
+// once, within a run's trace. The limits are 20 µs and 10 allocations.
 func BenchmarkTransport(b *testing.B) {
 	m := &instant{chunks: []agent.Chunk{agent.TextDelta{Text: "ok"}, agent.Usage{Input: 100, Output: 1}, agent.Finish{Reason: agent.FinishStop}}}
 	two := []Member{{Model: m}, {Model: m}}
@@ -71,8 +71,8 @@ func BenchmarkTransport(b *testing.B) {
 	}
 }
 
-// TestTransportAllocations: every transport router makes at most ten allocations per call on top of
-// its member's.
+// TestTransportAllocations checks that every transport router makes at most ten allocations per
+// call in addition to those of its member.
 func TestTransportAllocations(t *testing.T) {
 	m := &instant{chunks: []agent.Chunk{agent.TextDelta{Text: "ok"}, agent.Usage{Input: 100, Output: 1}, agent.Finish{Reason: agent.FinishStop}}}
 	ctx := agent.WithRouteTrace(t.Context(), &agent.RouteTrace{Routed: func(agent.Routed) {}})

@@ -11,7 +11,7 @@ import (
 	"github.com/luthier-dev/luthier/router"
 )
 
-// A run continues when a provider is down, and its events report what was tried and what that cost.
+// A run continues when a provider is down, and its events report the attempts and their costs.
 func ExampleFallback() {
 	down := agenttest.Script(agenttest.Error(&agent.ModelError{Kind: agent.ErrOverloaded, Err: errors.New("come back later")})).Loop()
 	up := agenttest.Script(agenttest.Join(agenttest.Text("Done."), agenttest.Usage(agent.Usage{Input: 1000, Output: 10})))
@@ -52,8 +52,8 @@ func ExampleHedge() {
 			{Model: agenttest.Script(agenttest.Hang()), Name: "east", Price: &agent.Price{}},
 			{Model: agenttest.Script(answer), Name: "west", Price: &agent.Price{}},
 		},
-		Delay:    10 * time.Millisecond, // if left out, it is learned: the 95th percentile of the times until answers begin
-		MaxExtra: 1,                     // share of requests that may be doubled; if left out, 5 %
+		Delay:    10 * time.Millisecond, // if omitted, it is learned: the 95th percentile of the times until answers begin
+		MaxExtra: 1,                     // share of requests that may be doubled; if omitted, 5 %
 	})
 	if err != nil {
 		panic(err)
@@ -86,8 +86,7 @@ func ExampleRoundRobin() {
 	// Output: east north east north east north west
 }
 
-// A provider that is down is left alone for a while, and asked no more often than the breaker
-// allows.
+// A provider that is down is not called for a while, and then only as often as the breaker allows.
 func ExampleBreaker() {
 	down := agenttest.Script(agenttest.Error(&agent.ModelError{Kind: agent.ErrServer, Err: errors.New("down")})).Loop()
 	limited, err := router.NewRateLimit(router.RateLimitConfig{Model: down, Requests: 50, Tokens: 40_000})

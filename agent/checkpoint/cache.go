@@ -11,8 +11,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// A stamp holds the metadata that the file system returns for a file without reading it. While it
-// stays the same, so does the content.
+// A stamp holds the metadata that the file system returns for a file without reading it. As long as
+// the stamp stays the same, so does the content.
 type stamp struct {
 	size, modified, changed int64 // times in nanoseconds
 	inode                   uint64
@@ -24,8 +24,8 @@ func stampOf(fi fs.FileInfo) stamp {
 }
 
 // settled reports whether a write after the time look would change the file's stamp. A file system
-// with coarse timestamps may assign the same time to two writes close together; round numbers
-// reveal one that counts in seconds.
+// with coarse timestamps may assign the same time to two writes in quick succession; round numbers
+// reveal a file system that counts in seconds.
 func (s stamp) settled(look time.Time) bool {
 	last := max(s.modified, s.changed)
 	step := 50 * time.Millisecond

@@ -150,7 +150,7 @@ func TestRoundTrip(t *testing.T) {
 			}
 			meta := state(t, filepath.Join(work, ".git", ".."))
 
-			// everything is changed, removed, or replaced by something of a different kind
+			// Everything is changed, removed, or replaced with something of a different kind.
 			for name := range messy {
 				if p := filepath.Join(work, name); !strings.Contains(name, "build") && name != "sub/local" && !strings.HasPrefix(name, "sub") && (name != "out.o" || repo) {
 					must(t, os.RemoveAll(p))
@@ -246,7 +246,7 @@ func testUndoRedo(t *testing.T, packFrom int) {
 	}
 	undo := func(want string) { t.Helper(); must1[string](t)(s.Undo(ctx)); is(want) }
 	redo := func(want string) { t.Helper(); must1[string](t)(s.Redo(ctx)); is(want) }
-	for _, v := range []string{"1", "2", "2", "3"} { // a turn that wrote nothing is not a step of its own
+	for _, v := range []string{"1", "2", "2", "3"} { // a turn that wrote nothing is not a separate step
 		write(v)
 		must1[string](t)(s.Snapshot(ctx, v))
 	}
@@ -273,7 +273,7 @@ func testUndoRedo(t *testing.T, packFrom int) {
 	undo("2")
 	redo("new")
 
-	// the states that undo left are still in the list
+	// The states that undo left are still in the list.
 	list := must1[[]Checkpoint](t)(s.List(ctx))
 	var four string
 	for _, c := range list {
@@ -285,7 +285,7 @@ func testUndoRedo(t *testing.T, packFrom int) {
 	is("4")
 	undo("new")
 
-	// another process sees the same history
+	// Another process sees the same history.
 	again, err := Open(work, s.dir, Options{})
 	must(t, err)
 	defer again.Close()
@@ -300,8 +300,8 @@ func TestIgnoreRulesChange(t *testing.T) {
 	t.Parallel()
 	work := t.TempDir()
 	s := open(t, work, Options{})
-	// a file that was ignored at the time of the checkpoint was not recorded, so it is not removed
-	// even though it is no longer ignored
+	// A file that was ignored at the time of the checkpoint was not recorded, so it is not removed
+	// even though it is no longer ignored.
 	put(t, work, map[string]string{".gitignore": "out\n", "out": "built", "f": "1"})
 	one := must1[string](t)(s.Snapshot(ctx, ""))
 	put(t, work, map[string]string{".gitignore": "", "f": "2"})
@@ -309,8 +309,8 @@ func TestIgnoreRulesChange(t *testing.T) {
 	if got := state(t, work)["out"]; got != "-rw-r--r-- built" {
 		t.Errorf("out is %q", got)
 	}
-	// a file that was recorded, then ignored and changed: the restore brings back the old content,
-	// its undo the new content
+	// A file was recorded, then ignored and changed. The restore brings back the old content, and
+	// undoing the restore brings back the new content.
 	must1[string](t)(s.Restore(ctx, undo))
 	put(t, work, map[string]string{".gitignore": "out\nlater\n", "out": "rebuilt"})
 	before := state(t, work)
@@ -322,7 +322,8 @@ func TestIgnoreRulesChange(t *testing.T) {
 	if d := cmp.Diff(before, state(t, work)); d != "" {
 		t.Errorf("undone: -want +got\n%s", d)
 	}
-	// a file that a restore created under a name that is ignored: its undo removes the file again
+	// A restore created a file under a name that is ignored. Undoing the restore removes the file
+	// again.
 	must(t, os.Remove(filepath.Join(work, "out")))
 	before = state(t, work)
 	back = must1[string](t)(s.Restore(ctx, undo))
@@ -372,14 +373,14 @@ func TestNotRecorded(t *testing.T) {
 	if d := cmp.Diff(before, state(t, work)); d != "" {
 		t.Errorf("-want +got %s", d)
 	}
-	// now small enough to be recorded: a restore to a time when it was not recorded still leaves it
-	// alone
+	// The file is now small enough to be recorded. A restore to a time when it was not recorded
+	// still does not touch it.
 	put(t, work, map[string]string{"big": "shrunk"})
 	must1[string](t)(s.Restore(ctx, id))
 	if got := state(t, work)["big"]; got != "-rw-r--r-- shrunk" {
 		t.Errorf("big is %q", got)
 	}
-	// too large now, but a checkpoint has it: it is recorded before it is replaced
+	// The file is too large now, but a checkpoint has it, so it is recorded before it is replaced.
 	two := must1[string](t)(s.Snapshot(ctx, ""))
 	put(t, work, map[string]string{"big": strings.Repeat("z", 500)})
 	undo := must1[string](t)(s.Restore(ctx, two))
@@ -416,7 +417,8 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
-// TestSameSizeSameTime: a change that is visible only in the file's change time is recorded.
+// TestSameSizeSameTime checks that a change is recorded even if it is visible only in the file's
+// change time.
 func TestSameSizeSameTime(t *testing.T) {
 	t.Parallel()
 	work := t.TempDir()
@@ -439,8 +441,8 @@ func TestSameSizeSameTime(t *testing.T) {
 	}
 }
 
-// TestQuickWrites: no write is missed, even if files of the same size are written as fast as
-// snapshots are taken.
+// TestQuickWrites checks that no write is missed, even if files of the same size are written as
+// fast as snapshots are taken.
 func TestQuickWrites(t *testing.T) {
 	t.Parallel()
 	work := t.TempDir()
@@ -496,7 +498,7 @@ index 4cb29ea38f70d7c61b2a3a25b02e3bdf44905402..2a2b8ae2ccbbb23e3ec5f1a84ecd9f59
 	}
 }
 
-// TestGitReadsTheStore: git itself can check the store and read a checkpoint.
+// TestGitReadsTheStore checks that git itself can check the store and read a checkpoint.
 func TestGitReadsTheStore(t *testing.T) {
 	t.Parallel()
 	work := t.TempDir()
@@ -507,7 +509,7 @@ func TestGitReadsTheStore(t *testing.T) {
 	if got := runGit(t, s.dir, "show", id+":files/a.go"); got != "package a\n" {
 		t.Errorf("git shows %q", got)
 	}
-	// packing the store, as git gc does, loses nothing
+	// Packing the store, as git gc does, loses nothing.
 	runGit(t, s.dir, "gc", "-q", "--prune=now")
 	before := state(t, work)
 	again, err := Open(work, s.dir, Options{})

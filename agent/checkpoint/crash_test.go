@@ -26,7 +26,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// TestMain lets the test binary act as the program that is killed.
+// TestMain lets the test binary act as the process that is killed.
 func TestMain(m *testing.M) {
 	if work := os.Getenv("CHECKPOINT_TEST_CHILD"); work != "" {
 		child(work, os.Getenv("CHECKPOINT_TEST_STORE"))
@@ -124,14 +124,14 @@ func TestKill(t *testing.T) {
 			}
 			return true
 		}
-		if round%5 != 4 { // in every fifth round it is killed while it starts
+		if round%5 != 4 { // in every fifth round, the child is killed while it starts
 			for range 1 + r.IntN(3) {
 				says()
 			}
 		}
 		time.Sleep(time.Duration(r.IntN(80)) * time.Millisecond)
 		cmd.Process.Kill()
-		for says() { // what it printed before it was killed
+		for says() { // the lines that it printed before it was killed
 		}
 		cmd.Wait()
 		if t.Failed() || complaint.Len() > 0 {
@@ -217,7 +217,7 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
-// TestDamagedStore: damage is reported, and the workspace is left unchanged.
+// TestDamagedStore checks that damage is reported, and that the workspace is then left unchanged.
 func TestDamagedStore(t *testing.T) {
 	t.Parallel()
 	work := t.TempDir()
@@ -278,7 +278,7 @@ func testAgainstModel(t *testing.T, seed uint64) {
 func randomChange(t testing.TB, r *rand.Rand, work string) {
 	names := []string{"a", "b", "a/b", "a/c", "b/a", "b/a/c", "c", "c/d/e", "sp ace", "d.x"}
 	p := filepath.Join(work, names[r.IntN(len(names))])
-	for d := filepath.Dir(p); d != work; d = filepath.Dir(d) { // make room
+	for d := filepath.Dir(p); d != work; d = filepath.Dir(d) { // remove whatever is in the way
 		if fi, err := os.Lstat(d); err == nil && !fi.IsDir() {
 			must(t, os.Remove(d))
 		}

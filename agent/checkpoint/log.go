@@ -14,9 +14,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// The history is a chain of commits on one branch, one per event. Replaying the events shows what
-// can be undone and redone. So there is only one thing to write at a time, and nothing to keep in
-// sync.
+// The history is a chain of commits on one branch, one per event. Replaying the events shows which
+// steps can be undone and redone. So there is only one record to write at a time, and no second one
+// to keep in sync.
 
 const branch = "refs/heads/checkpoints"
 
@@ -33,7 +33,7 @@ type event struct {
 	tree     plumbing.Hash
 	key      plumbing.Hash // equal for equal states
 	kind     string
-	position plumbing.Hash // for a move: the state it went to
+	position plumbing.Hash // for a move, the state to which it went
 	label    string
 	time     time.Time
 	files    int
@@ -46,7 +46,7 @@ type Checkpoint struct {
 	Label   string
 	Time    time.Time
 	Files   int      // recorded files and links
-	Notes   []string // what was not recorded, and why: "path: reason"
+	Notes   []string // files that were not recorded, with the reason: "path: reason"
 	Restore bool     // made by a restore, after it, to record the result
 	Current bool     // the state that Undo and Redo start from
 }
@@ -98,7 +98,7 @@ func parseEvent(c *object.Commit) (event, error) {
 
 // readLog updates s.log from the store, since another process may have added to it.
 func (s *Store) readLog() error {
-	ref, err := s.repo.Reference(branch) // also if a git gc in the store has moved it
+	ref, err := s.repo.Reference(branch) // also works if a git gc in the store has moved the reference
 	if errors.Is(err, plumbing.ErrReferenceNotFound) {
 		s.log, s.head = nil, plumbing.ZeroHash
 		return nil
@@ -107,7 +107,7 @@ func (s *Store) readLog() error {
 		return fmt.Errorf("checkpoint: read history: %w", err)
 	}
 	head := ref.Hash()
-	if head != s.head { // another process has written, and may have added packs
+	if head != s.head { // another process has written to the store, and may have added packs
 		s.repo.Reindex()
 		packs, _ := filepath.Glob(filepath.Join(s.dir, "objects", "pack", "*.idx"))
 		s.packed = len(packs) > 0
@@ -134,8 +134,8 @@ func (s *Store) readLog() error {
 	return nil
 }
 
-// append adds an event to the history. Everything that the event refers to is in the store already;
-// the event exists from the moment the branch file is renamed.
+// append adds an event to the history. Everything that the event refers to must already be in the
+// store; the event exists from the moment when the branch file is renamed.
 func (s *Store) append(e event) (event, error) {
 	if err := s.flush(); err != nil { // before the commit, which would otherwise be packed after it
 		return e, err
@@ -177,8 +177,8 @@ func (s *Store) timeline() (states []event, at int) {
 	return states, at
 }
 
-// find returns the state with an id: either all digits, or at least 7 that no other state begins
-// with.
+// find returns the state with the given id, which is either complete or a unique prefix of at least
+// 7 digits.
 func (s *Store) find(id string) (event, error) {
 	var found []event
 	for _, e := range s.log {

@@ -28,7 +28,7 @@ type file struct {
 // A manifest is one state of the workspace.
 type manifest struct {
 	files   []file                 // sorted by path
-	dirs    map[string]fs.FileMode // permissions of directories; of directories without a recorded file, only the empty ones
+	dirs    map[string]fs.FileMode // permissions of directories; directories without recorded files are included only if they are empty
 	empty   map[string]bool
 	skipped map[string]string // reasons why files were not recorded, by path
 	absent  map[string]bool   // paths that were checked and did not exist
@@ -92,8 +92,8 @@ func (m *manifest) notes() []string {
 	return notes
 }
 
-// defaults returns the most common permissions of files, executables and directories; only others
-// are listed.
+// defaults returns the most common permissions of files, executables and directories. The encoding
+// lists only different permissions.
 func (m *manifest) defaults() (files, execs, dirs fs.FileMode) {
 	count := map[fs.FileMode]int{}
 	for _, f := range m.files {
@@ -118,15 +118,15 @@ func (m *manifest) defaults() (files, execs, dirs fs.FileMode) {
 	return files, execs, most(func(fs.FileMode) bool { return true }, 0o755)
 }
 
-// The part of the encoding between these lines belongs to the state itself; the rest was found
-// along the way.
+// The part of the encoding between these lines belongs to the state itself; the rest was only
+// observed while the state was read.
 const (
 	metaHead = "luthier-meta 1\n"
 	metaRest = "rest\n"
 )
 
-// encode writes what a git tree cannot hold, one fact per line, in a fixed order. Paths are quoted
-// as Go strings, so that any name survives.
+// encode writes the properties that a git tree cannot hold, one per line, in a fixed order. Paths
+// are quoted as Go strings, so that any name is preserved.
 func (m *manifest) encode() []byte {
 	var b bytes.Buffer
 	files, execs, dirs := m.defaults()
@@ -226,7 +226,8 @@ const (
 	metaName  = "meta"
 )
 
-// putManifest stores a state and returns its tree, with a key that is equal for equal states.
+// putManifest stores a state and returns its tree, together with a key that is equal for equal
+// states.
 func (s *Store) putManifest(m *manifest) (tree, key plumbing.Hash, err error) {
 	files, err := s.putFiles(m.files)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
 )
 
-// packFrom is the number of new files from which they are written into one pack instead of one file
+// packFrom is the smallest number of new files that are written into one pack instead of one file
 // each, which is several times as fast.
 const packFrom = 100
 
@@ -31,7 +31,7 @@ type packer struct {
 	zips sync.Pool // of *zlib.Writer, which are large
 }
 
-// packHeader returns the first words of a pack; the count is filled in at the end.
+// packHeader returns the header of a pack; the count is filled in at the end.
 func packHeader(count uint32) []byte {
 	return binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), count)
 }

@@ -17,9 +17,9 @@ import (
 )
 
 // Restore returns the workspace to its state at the checkpoint id. So that nothing is lost, it
-// first snapshots the current state and returns that checkpoint's id, even if it then fails
-// half-way. Ignored files are not removed; if a restore would have to remove one to make room, it
-// changes nothing.
+// first takes a snapshot of the current state. It returns the id of that checkpoint, even if the
+// restore then fails half-way. Ignored files are not removed; if a restore would have to remove one
+// to make room, it changes nothing.
 func (s *Store) Restore(ctx context.Context, id string) (undo string, err error) {
 	err = s.locked(ctx, func() error {
 		if err := s.readLog(); err != nil {
@@ -51,9 +51,9 @@ func (s *Store) Restore(ctx context.Context, id string) (undo string, err error)
 	return undo, err
 }
 
-// Undo returns the workspace to the last state that differs from it, and returns that checkpoint's
-// id. It first snapshots the changes since then, so that [Store.Redo] can bring them back. It
-// returns [ErrNothingToUndo] if there is no such state.
+// Undo restores the workspace to the last recorded state that differs from it, and returns the id
+// of that checkpoint. It first records the changes since then, so that [Store.Redo] can restore
+// them. It returns [ErrNothingToUndo] if there is no such state.
 func (s *Store) Undo(ctx context.Context) (id string, err error) {
 	return s.step(ctx, func(v view) (event, bool, error) {
 		switch {
@@ -69,9 +69,9 @@ func (s *Store) Undo(ctx context.Context) (id string, err error) {
 	})
 }
 
-// Redo reverses the last [Store.Undo] and returns the id of the checkpoint it went to. It returns
-// [ErrNothingToRedo] if there is none, or if the workspace has changed since, because redoing would
-// then lose the change.
+// Redo reverses the last [Store.Undo] and returns the id of the checkpoint that it restored. It
+// returns [ErrNothingToRedo] if there is none, or if the workspace has changed since, because
+// redoing would then lose the change.
 func (s *Store) Redo(ctx context.Context) (id string, err error) {
 	return s.step(ctx, func(v view) (event, bool, error) {
 		switch {
@@ -87,7 +87,7 @@ func (s *Store) Redo(ctx context.Context) (id string, err error) {
 // A view holds what is needed to choose a step along the timeline.
 type view struct {
 	states         []event
-	at             int // position, or -1
+	at             int // current position in the timeline, or -1
 	earlier, later int // the nearest states that differ from the one at the position, or -1
 	here, now      *manifest
 	same           bool // the workspace matches the state at the position
@@ -126,13 +126,13 @@ func (s *Store) look(ctx context.Context) (v view, err error) {
 	if v.now, err = s.scan(ctx, known); err != nil {
 		return v, err
 	}
-	clear(v.now.absent) // it is a state of its own, not one to return to after a restore
+	clear(v.now.absent) // the workspace is recorded as a separate state, not for returning to after a restore
 	v.same = v.now.same(v.here)
 	return v, nil
 }
 
-// step moves along the timeline to the state that choose returns; kept reports whether choose
-// recorded the workspace for it.
+// step moves along the timeline to the state that choose returns; the result kept of choose reports
+// whether it recorded the workspace before.
 func (s *Store) step(ctx context.Context, choose func(view) (to event, kept bool, err error)) (id string, err error) {
 	err = s.locked(ctx, func() error {
 		if err := s.readLog(); err != nil {
@@ -165,8 +165,8 @@ func (s *Store) step(ctx context.Context, choose func(view) (to event, kept bool
 	return id, err
 }
 
-// wouldLose returns an error if a step would overwrite a file that is in neither state because it
-// is now ignored.
+// wouldLose returns an error if a step would overwrite a file that neither state has, because the
+// file is now ignored.
 func wouldLose(v view, target *manifest) error {
 	here, want := byPath(v.here), byPath(target)
 	for _, f := range v.now.files {
@@ -187,14 +187,14 @@ func paths(m *manifest) []string {
 	return out
 }
 
-// A change takes the workspace from one state, just recorded, to another.
+// A change moves the workspace from one state (now), which was just recorded, to another (to).
 type change struct {
 	*Store
 	ctx      context.Context
 	now, to  *manifest
-	from     map[string]file // files of now
-	want     map[string]file // files of to
-	keepDirs map[string]bool // directories of to
+	from     map[string]file // files of the state now
+	want     map[string]file // files of the state to
+	keepDirs map[string]bool // directories of the state to
 }
 
 // apply changes the workspace from the state now to the state to.
@@ -243,7 +243,7 @@ func (c *change) hasRoom(f file) error {
 		if _, ok := c.from[d]; !ok {
 			return fmt.Errorf("checkpoint: restore %s: %s is in the way, and is not recorded because an ignore rule names it or it is no file; move it away", f.path, d)
 		}
-		return nil // whatever is behind it, through a link, is not in the way of f
+		return nil // anything behind it, through a link, is not in the way of f
 	}
 	fi, err := c.root.Lstat(filepath.FromSlash(f.path))
 	if err != nil {
@@ -348,7 +348,7 @@ func (s *Store) blocker(p string) string {
 }
 
 // makeRoom removes whatever is in the place of p or of a directory above it; hasRoom has checked
-// that it is recorded.
+// that all of that is recorded.
 func (c *change) makeRoom(p string) error {
 	if d := c.blocker(p); d != "" {
 		if err := c.unchanged(d); err != nil {
@@ -370,8 +370,8 @@ func (c *change) makeRoom(p string) error {
 	return nil
 }
 
-// removeOld removes the files that to does not have. Ignore files are removed first, so that the
-// remaining files are checked against the rules of to.
+// removeOld removes the files that the state to does not have. Ignore files are removed first, so
+// that the remaining files are checked against the ignore rules of the state to.
 func (c *change) removeOld() error {
 	var old []string
 	for _, f := range c.now.files {
@@ -404,7 +404,7 @@ func (c *change) remove(p string) error {
 		return nil // its directory has already become something else
 	}
 	if fi, err := c.root.Lstat(filepath.FromSlash(p)); err == nil && fi.IsDir() {
-		return nil // already replaced by a directory of to
+		return nil // already replaced with a directory of the state to
 	}
 	err := c.unchanged(p)
 	if err == nil {
@@ -416,8 +416,8 @@ func (c *change) remove(p string) error {
 	return nil
 }
 
-// directories removes the directories that to does not have and that are now empty, creates the
-// empty ones of to, and sets permissions.
+// directories removes empty directories that the state to does not have, creates the empty
+// directories of that state, and sets permissions.
 func (c *change) directories() error {
 	gone := map[string]bool{}
 	for d := range c.now.holds() {
@@ -429,7 +429,7 @@ func (c *change) directories() error {
 	slices.SortStableFunc(deepFirst, func(a, b string) int { return strings.Count(b, "/") - strings.Count(a, "/") })
 	for _, d := range deepFirst {
 		if fi, err := c.root.Lstat(filepath.FromSlash(d)); err == nil && fi.IsDir() && c.blocker(d) == "" {
-			c.root.Remove(filepath.FromSlash(d)) // fails if it holds ignored files, and then the directory stays
+			c.root.Remove(filepath.FromSlash(d)) // fails if it contains ignored files, so that the directory stays
 		}
 	}
 	for _, d := range sortedKeys(c.to.dirs) {

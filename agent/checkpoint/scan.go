@@ -30,8 +30,8 @@ type scanner struct {
 }
 
 // scan reads the state of the workspace and stores the contents that the store does not have yet.
-// The paths in extra are recorded regardless of ignore rules and limits; if they do not exist, that
-// is recorded.
+// The paths in extra are recorded regardless of ignore rules and limits; if they do not exist,
+// their absence is recorded.
 func (s *Store) scan(ctx context.Context, extra []string) (*manifest, error) {
 	sc := &scanner{Store: s, ctx: ctx, m: newManifest(), seen: map[string]bool{}}
 	sc.m.started = time.Now()
@@ -142,8 +142,8 @@ func (sc *scanner) addDirs(p string) {
 	}
 }
 
-// tracked lists the files in the index of the workspace's repository: git keeps those even if a
-// rule ignores them.
+// tracked lists the files in the index of the workspace's repository: git keeps these files even if
+// a rule ignores them.
 func (s *Store) tracked() []string {
 	repo, ok := ignore.Locate(s.work)
 	if !ok {
@@ -156,7 +156,7 @@ func (s *Store) tracked() []string {
 	defer f.Close()
 	var idx index.Index
 	if index.NewDecoder(f).Decode(&idx) != nil {
-		return nil // an index version that go-git does not know: then only files that are not ignored are recorded
+		return nil // go-git does not know the version of the index; then only files that are not ignored are recorded
 	}
 	prefix, err := filepath.Rel(repo.Top, s.work)
 	if err != nil {
@@ -225,7 +225,7 @@ func (sc *scanner) readAll() error {
 	return nil
 }
 
-// dropUnread removes files that were gone or unreadable when their turn came.
+// dropUnread removes files that did not exist or were unreadable when they were about to be read.
 func (sc *scanner) dropUnread() {
 	kept := sc.m.files[:0]
 	for _, f := range sc.m.files {

@@ -40,7 +40,7 @@ func (s *Store) keep(m *manifest, label string) (event, error) {
 	return e, nil
 }
 
-// List returns the checkpoints, oldest first: those of Snapshot, and those that restores made.
+// List returns the checkpoints made by Snapshot and by restores, oldest first.
 func (s *Store) List(ctx context.Context) ([]Checkpoint, error) {
 	var list []Checkpoint
 	err := s.locked(ctx, func() error {

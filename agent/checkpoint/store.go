@@ -21,10 +21,10 @@ import (
 	"github.com/luthier-dev/luthier/internal/filelock"
 )
 
-// Options changes how a [Store] works. The zero value is ready for use.
+// Options configures a [Store]. The zero value is ready for use.
 type Options struct {
-	// MaxFile is the size in bytes above which a file is not recorded; 0 means 64 MiB, negative no
-	// limit.
+	// MaxFile is the size in bytes above which a file is not recorded; 0 means 64 MiB, and a
+	// negative number means no limit.
 	MaxFile int64
 	// Now returns the time for checkpoints; nil means [time.Now].
 	Now func() time.Time
@@ -58,7 +58,7 @@ type Store struct {
 }
 
 // Open opens the store of the workspace workDir in storeDir, and creates it if it does not exist.
-// storeDir must be outside workDir, or in its .git; a store belongs to one workspace.
+// The directory storeDir must be outside workDir, or in its .git. A store belongs to one workspace.
 func Open(workDir, storeDir string, opts Options) (*Store, error) {
 	work, err := realPath(workDir)
 	if err != nil {
@@ -100,8 +100,8 @@ func realPath(p string) (string, error) {
 	return filepath.EvalSymlinks(p)
 }
 
-// prepare creates the repository, binds it to the workspace, and removes what a killed process left
-// half-written.
+// prepare creates the repository, binds it to the workspace, and removes incomplete files that a
+// killed process left.
 func (s *Store) prepare() error {
 	s.repo = filesystem.NewStorageWithOptions(osfs.New(s.dir), cache.NewObjectLRU(8*cache.MiByte), filesystem.Options{KeepDescriptors: true})
 	if _, err := git.Init(s.repo, nil); err != nil && !errors.Is(err, git.ErrRepositoryAlreadyExists) {
@@ -153,7 +153,7 @@ func (s *Store) locked(ctx context.Context, fn func() error) error {
 	for delay := time.Millisecond; ; delay = min(2*delay, 100*time.Millisecond) {
 		ok, err := filelock.Try(f)
 		if errors.Is(err, errors.ErrUnsupported) {
-			break // this system has no lock that ends with the process: the host must ensure that only one process runs
+			break // this system has no lock that ends with the process, so the host must ensure that only one process runs
 		}
 		if err != nil {
 			return fmt.Errorf("checkpoint: lock store: %w", err)
@@ -168,7 +168,7 @@ func (s *Store) locked(ctx context.Context, fn func() error) error {
 		}
 	}
 	err = fn()
-	if s.pack != nil { // left over from a failure
+	if s.pack != nil { // a pack may be left from a failure
 		s.pack.discard()
 		s.pack = nil
 	}

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openFlags keep an open from blocking if the file has meanwhile become a pipe.
+// openFlags keep an open call from blocking if the file has become a pipe in the meantime.
 const openFlags = os.O_RDONLY | unix.O_NONBLOCK
 
 // identity returns values that distinguish a file from another file that replaced it under the same

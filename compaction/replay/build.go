@@ -8,8 +8,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// builder assembles a run from messages in order and keeps calls and results paired, whatever the
-// record lacks.
+// builder assembles a run from messages in order. It keeps calls and results paired even if the
+// record lacks some.
 type builder struct {
 	run    *Run
 	inText bool // actions are code blocks in the text

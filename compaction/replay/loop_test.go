@@ -14,8 +14,9 @@ import (
 	"github.com/luthier-dev/luthier/tools"
 )
 
-// TestLikeTheLoop runs a recorded run through the agent's own loop, with a model and a tool that
-// answer from the record, and checks that each step sends the model the same as the replay does.
+// TestLikeTheLoop sends a recorded run through the agent's own loop, with a model and a tool that
+// answer from the record. It checks that each step sends the model the same request as the replay
+// does.
 //
 // Evidence: compaction · A replay sends what the loop would send
 func TestLikeTheLoop(t *testing.T) {
@@ -41,8 +42,8 @@ func TestLikeTheLoop(t *testing.T) {
 					wantCompactions++
 				}
 			}
-			// The loop has its own estimate of what the last answer added to the prompt, and may
-			// compact one step later.
+			// The loop has a separate estimate of the tokens that the last answer added to the
+			// prompt, and may compact one step later.
 			if d := wantCompactions - compactions; d < 0 || 4*d > wantCompactions || math.Abs(float64(input-wantInput)) > 0.05*float64(wantInput) {
 				t.Errorf("%d compactions and %d tokens of input, the replay has %d and %d", compactions, input, wantCompactions, wantInput)
 			}
@@ -53,8 +54,8 @@ func TestLikeTheLoop(t *testing.T) {
 	}
 }
 
-// loop runs the record through an agent and returns the usage of each request, and how often the
-// history was compacted.
+// loop sends the record through an agent. It returns the usage of each request, and the number of
+// times the history was compacted.
 func loop(t *testing.T, r *Run, p Policy, budget int) (used []agent.Usage, compactions int) {
 	var answers []agent.Message
 	texts := map[string]string{}

@@ -7,10 +7,10 @@ import (
 	"github.com/luthier-dev/luthier/internal/chart"
 )
 
-// Picture draws replays of recorded runs. Over the steps of a run it shows the size of what the
-// model was sent, its cost, and how much of it the prompt cache held, with one line per policy.
+// Picture draws replays of recorded runs. For every step of a run it shows the size of the model's
+// input, its cost, and how much of it the prompt cache held, with one line per policy.
 type Picture struct {
-	Config Config // that of the replays: it provides the budget to draw and the prices to name
+	Config Config // the configuration of the replays: provides the budget to draw and the prices to name
 	Bold   string // name of the policy to emphasise with a wider line
 }
 
@@ -21,8 +21,8 @@ func (p Picture) WriteSVG(w io.Writer, results []*Result) error {
 }
 
 // WriteHTML writes a page with a table and a picture of each run, and a table of means if there are
-// several runs. The page needs no other file. Each element of runs holds the results of one run by
-// the same policies, with the raw replay first.
+// several runs. The page needs no other file. Each element of runs holds the results of one run,
+// with the raw replay first and the same policies in every run.
 func (p Picture) WriteHTML(w io.Writer, runs [][]*Result) error {
 	p.Config.fill()
 	prices := *p.Config.Prices
@@ -52,7 +52,7 @@ func name(results []*Result) string {
 	return results[0].Run
 }
 
-// cells returns scores as table rows without the first column, since the heading names the run.
+// cells returns scores as table rows. It omits the first column, since the heading names the run.
 func cells(scores []Score) [][]string {
 	rows := [][]string{Columns()[1:]}
 	for _, s := range scores {

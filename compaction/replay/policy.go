@@ -9,8 +9,8 @@ import (
 // Policy is a method of keeping the context of a run short.
 type Policy struct {
 	Name string
-	// New creates the parts that the policy adds to one run; summariser is the model that the
-	// policy may call. Nil adds nothing.
+	// New creates the parts that the policy adds to one run; the parameter summariser is the model
+	// that the policy may call. If New is nil, the policy adds nothing.
 	New func(summariser agent.Model) (Parts, error)
 }
 

@@ -65,7 +65,7 @@ type chatMessage struct {
 	ToolCallID string          `json:"tool_call_id"`
 }
 
-// chatCall is a call in the form of chat completions, or with its name and arguments outside
+// chatCall is a call in the form of chat completions. Its name and arguments may also be outside
 // "function".
 type chatCall struct {
 	ID       string `json:"id"`
@@ -77,8 +77,7 @@ type chatCall struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// call returns c as a tool call. If the arguments are a string, it holds JSON, as the API sends
-// them.
+// call returns c as a tool call. Arguments given as a string hold JSON, as the API sends them.
 func (c chatCall) call(id string) agent.ToolCall {
 	name, args := c.Function.Name, c.Function.Arguments
 	if name == "" {

@@ -49,9 +49,9 @@ type Step struct {
 	Reread     float64     // cost of reading again what the action refers to and the context has lost
 	Compacted  bool        // whether the policy shortened the history before this step
 
-	Referred, Standing int     // number of things that the next three calls refer to and the run had shown; number of those that are in the context
-	Known              int     // number of things that this step's own calls refer to and the run had shown
-	Lost               []Thing // those of Known that are not in the context
+	Referred, Standing int     // Referred is the number of things that the next three calls refer to and that the run had shown; Standing is the number of them that are in the context
+	Known              int     // number of things that the calls of this step refer to and that the run had shown
+	Lost               []Thing // the things counted in Known that are not in the context
 }
 
 // Replay steps through a run as it was recorded and lets a policy decide what the model sees at
@@ -201,7 +201,8 @@ func due(c agent.Compactor, live []agent.Message) bool {
 	return ok && p.Due(live)
 }
 
-// measure compares what the next calls refer to with what the model sees.
+// measure counts how many of the things that the next calls refer to are in the request that the
+// model sees.
 func (s *sim) measure(st *Step, sent *agent.Request, i int) {
 	var b strings.Builder
 	b.WriteString(sent.System)

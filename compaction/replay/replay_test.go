@@ -34,8 +34,8 @@ func play(t *testing.T, r *Run, p Policy, cfg Config) *Result {
 	return res
 }
 
-// TestRawReadsWhatItWrote: without compaction, each prompt is read from the cache up to the end of
-// the previous one.
+// TestRawReadsWhatItWrote checks that without compaction, each prompt is read from the cache up to
+// the end of the previous prompt.
 func TestRawReadsWhatItWrote(t *testing.T) {
 	r := steps(5, func(i int) (string, string) {
 		return fmt.Sprintf(`{"command": "cat f%d.go"}`, i), strings.Repeat("some words ", 30*i)
@@ -68,8 +68,8 @@ func TestRawReadsWhatItWrote(t *testing.T) {
 	}
 }
 
-// TestCompactionBreaksCache: a history that is rewritten from its second message on is read from
-// the cache only up to there.
+// TestCompactionBreaksCache checks that a history that was rewritten from its second message on is
+// read from the cache only up to that message.
 func TestCompactionBreaksCache(t *testing.T) {
 	r := steps(4, func(int) (string, string) { return `{}`, strings.Repeat("alpha beta ", 100) })
 	budget := r.Largest() - 10
@@ -117,7 +117,7 @@ func TestSupport(t *testing.T) {
 		{},            // nothing was shown yet
 		{Referred: 2}, // the third call from here
 		{Referred: 2},
-		{Referred: 2, Known: 2, Lost: []Thing{{KindIdentifier, "line_start"}, {KindLine, "120"}}}, // brand_new_name is the agent's own, 33 is not a line
+		{Referred: 2, Known: 2, Lost: []Thing{{KindIdentifier, "line_start"}, {KindLine, "120"}}}, // brand_new_name is the agent's invention; 33 is not a line
 		{Referred: 1, Standing: 1, Known: 1},                                                      // the action itself has shown it
 		{},
 	}
@@ -151,7 +151,7 @@ func TestSummariserIsCharged(t *testing.T) {
 				return nil, agent.CompactionReport{}, err
 			}
 			asked = res
-			return []agent.Message{ms[0], agent.UserText(res.Message.Text())}, agent.CompactionReport{Usage: agent.Usage{Output: 1}}, nil // the usage that it reports itself does not count
+			return []agent.Message{ms[0], agent.UserText(res.Message.Text())}, agent.CompactionReport{Usage: agent.Usage{Output: 1}}, nil // the usage that the compactor reports does not count
 		})}, nil
 	}}
 	res := play(t, r, p, Config{Budget: r.Largest() - 10})
@@ -234,8 +234,8 @@ func TestFailedCompactions(t *testing.T) {
 	}
 }
 
-// TestMiddleware: a policy's middleware sees the model and tool calls as in the loop, and the model
-// sees what it changes.
+// TestMiddleware checks that a policy's middleware sees the model and tool calls as in the loop,
+// and that the model sees the middleware's changes.
 func TestMiddleware(t *testing.T) {
 	r := steps(2, func(i int) (string, string) { return fmt.Sprintf(`{"n": %d}`, i), "long result" })
 	var seen []string

@@ -8,8 +8,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// Run is a recorded run of an agent: its model's instructions, the model's messages, and what it
-// received in reply.
+// Run is a recorded run of an agent: the system prompt, the model's messages, and the messages that
+// it received in reply.
 type Run struct {
 	Name     string
 	System   string          // the system prompt, "" if it was not recorded
@@ -72,7 +72,7 @@ func argTexts(args json.RawMessage) []string {
 	return out
 }
 
-// writeText appends to b the text that a model reads of ms, with a line break after each piece.
+// writeText appends to b the text of ms as a model reads it, with a line break after each piece.
 func writeText(b *strings.Builder, ms ...agent.Message) {
 	for _, m := range ms {
 		writeParts(b, m.Parts)

@@ -13,7 +13,7 @@ type Score struct {
 	Policy      string
 	Run         string
 	Steps       int
-	Cost        float64 // total cost as a share of the raw replay's
+	Cost        float64 // total cost as a share of the cost of the raw replay
 	CostReread  float64 // the same, plus the cost of reading again what was lost
 	Support     float64 // share of the things that the next calls refer to that are in the context
 	Reread      float64 // share of the steps at which something that the next calls refer to was lost

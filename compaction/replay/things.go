@@ -66,8 +66,7 @@ func words(out []Thing, text string) []Thing {
 	return out
 }
 
-// word adds what one run of letters, digits and "_./-" refers to: a path, or the words it consists
-// of.
+// word adds what one run of letters, digits and "_./-" refers to: a path, or else the words in it.
 func word(out []Thing, w string) []Thing {
 	w = strings.TrimRight(strings.TrimLeft(w, "-"), ".-/")
 	if rest, ok := strings.CutPrefix(w, "./"); ok {
@@ -192,7 +191,7 @@ func isPath(c byte) bool {
 	return c == '_' || c == '.' || c == '/' || c == '-' || isDigit(c) || isLetter(rune(c))
 }
 
-// in returns the position of t in text, searching from the byte at from on, or -1. A string may be
+// in returns the position of t in text, searching from offset from, or -1. A string may be
 // anywhere; other things must not be part of a longer word.
 func (t Thing) in(text string, from int) int {
 	for from <= len(text) {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// broken is a small module with one wrong line. The names end in .txt: a directory with a go.mod
-// cannot be embedded.
+// broken is a small module with one wrong line. The file names end in .txt because a directory with
+// a go.mod cannot be embedded.
 //
 //go:embed broken/*.txt
 var broken embed.FS

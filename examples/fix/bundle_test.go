@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestFixesTheBundledModule: the embedded model repairs the module that comes with the program, one
-// line of one file changes, and afterwards the tests pass.
+// TestFixesTheBundledModule checks that the embedded model repairs the module that comes with the
+// program: one line of one file changes, and afterwards the tests pass.
 func TestFixesTheBundledModule(t *testing.T) {
 	dir, err := bundled()
 	if err != nil {

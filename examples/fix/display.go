@@ -25,12 +25,12 @@ type display struct {
 	refused int // edits in a row that were refused
 }
 
-// shownRefusals is the number of refused edits in a row that are shown, one line each: there may be
-// hundreds.
+// shownRefusals is the number of refused edits in a row that are shown, one line each. There may be
+// hundreds of them.
 const shownRefusals = 3
 
-// fold reports whether a step is one refused edit too many to show. Before any other step, it
-// prints how many refused edits were not shown.
+// fold reports whether a step is a refused edit that is not shown, because enough were shown before
+// it. Before any other step, it prints the number of refused edits that were not shown.
 func (d *display) fold(refused bool) bool {
 	if refused {
 		d.refused++
@@ -68,7 +68,7 @@ func (d *display) printf(format string, args ...any) {
 	}
 }
 
-// emit prints an object if JSON is wanted.
+// emit prints an object if the output is JSON.
 func (d *display) emit(kind string, fields map[string]any) {
 	if !d.json {
 		return
@@ -116,7 +116,7 @@ func (d *display) step(s harness.Step) {
 		Number, Line int
 		Text         string
 	}
-	_ = json.Unmarshal(s.Args, &args) // the arguments that can be read are shown
+	_ = json.Unmarshal(s.Args, &args) // arguments that cannot be read are not shown
 	result, _, _ := strings.Cut(s.Result, "\n")
 	switch s.Tool {
 	case "":
@@ -149,7 +149,7 @@ func (d *display) step(s harness.Step) {
 		"probability": s.Probability, "thought_s": s.Thought.Seconds(), "took_s": s.Took.Seconds()})
 }
 
-// learning shows, on a terminal, the progress of the model in learning the module.
+// learning shows on a terminal how far the model has learned the module.
 func (d *display) learning(done float64) {
 	if d.color {
 		d.fold(false)
@@ -157,7 +157,7 @@ func (d *display) learning(done float64) {
 	}
 }
 
-// learned shows what was learned.
+// learned shows a summary of the training on the module.
 func (d *display) learned(l *adapt.Learned) {
 	if d.color {
 		d.printf("\r\x1b[K")

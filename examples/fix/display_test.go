@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// TestRefusalsAreFolded: hundreds of refused edits take a few lines on the screen, and all of them
-// appear in JSON.
+// TestRefusalsAreFolded checks that hundreds of refused edits take only a few lines on the screen,
+// but all appear in JSON.
 func TestRefusalsAreFolded(t *testing.T) {
 	steps := make([]harness.Step, 0, 12)
 	for i := range 10 {

@@ -38,7 +38,7 @@ func evaluate(ctx context.Context, o options, show *display) (int, error) {
 	if cfg.Learner, err = learner(o); err != nil {
 		return statusBadInput, err
 	}
-	if cfg.Learner != nil { // so that the figures are the same on every machine
+	if cfg.Learner != nil { // so that the measured values are the same on every machine
 		cfg.Learner.Limit, cfg.Learner.Workers = 0, 1
 	}
 	for _, part := range []struct {
@@ -98,7 +98,7 @@ func progress(p measure.Progress) {
 	fmt.Fprintln(os.Stderr, line)
 }
 
-// decode compares the model with and without speculation, on requests that the measurement made.
+// decode compares the model's speed with and without speculation, on requests from the measurement.
 func decode(ctx context.Context, o options, show *display, model *moe.Model, sampler *measure.Sampler) (int, error) {
 	slow, err := loadPlain(o)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/luthier-dev/luthier/router/moe/embedded"
 )
 
-// learner makes models adapted to the module at hand from the model that the options name, or
-// returns nil if that is not wanted.
+// learner returns a Learner that adapts the model in the options to the module under repair. It
+// returns nil if the options disable learning.
 func learner(o options) (*harness.Learner, error) {
 	if o.learn == 0 {
 		return nil, nil
@@ -37,7 +37,8 @@ type pupil struct {
 	model   *moe.Model // the adapted model
 }
 
-// adapt implements [harness.Config.Adapt]. If nothing can be learned, the repair goes on unchanged.
+// adapt implements [harness.Config.Adapt]. If nothing can be learned, the repair continues with the
+// original model.
 func (p *pupil) adapt(ctx context.Context, f *harness.Finding) agent.Model {
 	l, err := learner(p.options)
 	if err != nil {

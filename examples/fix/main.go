@@ -3,10 +3,10 @@
 //	go run ./examples/fix [flags] [dir]
 //
 // A small Mixture-of-Experts model, which is part of this program, runs the tests, reads functions,
-// edits a line, runs the tests again and goes on until they pass. Without a directory it repairs a
-// small module that comes with it. The tests run in a sandbox without a network, over a private
-// view of the module; the directory itself is changed once, by an edit with which all tests pass.
-// The model knows only how to repair one line.
+// edits a line, runs the tests again, and continues until they pass. Without a directory, the
+// command repairs a small module that comes with it. The tests run in a sandbox without a network,
+// in a private view of the module; the directory itself is changed only once, by an edit with which
+// all tests pass. The model knows only how to repair one line.
 //
 // The exit status is 0 if the tests pass now, 1 if no repair was found, and 2 if there is nothing
 // to repair: no Go module, or tests that do not compile, that pass or that hang.

@@ -26,7 +26,8 @@ const (
 	test  = "package bad\n\nimport \"testing\"\n\nfunc TestTwo(t *testing.T) {\n\tif Two() != 2 {\n\t\tt.Fatal(\"not two\")\n\t}\n}\n"
 )
 
-// TestBadInput: each case ends with a sentence and status 2, and the directory is unchanged.
+// TestBadInput checks that each case ends with a sentence and status 2, and that the directory is
+// unchanged.
 //
 // Evidence: repair · fix repairs a line and writes once, or changes nothing
 func TestBadInput(t *testing.T) {
@@ -66,7 +67,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// hopeless returns a module with a bug that takes more than one line.
+// hopeless returns a module with a bug whose repair takes more than one line.
 func hopeless() map[string]string {
 	return map[string]string{
 		"go.mod": strings.Replace(goMod, "go 1.21", "go 1.22", 1), "x.go": "package bad\n\nfunc Two(x int) (a, b int) {\n\ta = x + 1\n\tb = x * x * 3\n\treturn a, b\n}\n",
@@ -102,8 +103,8 @@ func readTree(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// TestCannotFix: a bug that takes more than one line is not repaired, whatever the model does, and
-// the module is unchanged.
+// TestCannotFix checks that a bug whose repair takes more than one line is not repaired, whatever
+// the model does, and that the module is unchanged.
 //
 // Evidence: repair · fix repairs a line and writes once, or changes nothing
 func TestCannotFix(t *testing.T) {
@@ -121,8 +122,8 @@ func TestCannotFix(t *testing.T) {
 	}
 }
 
-// TestLearns: after three edits that do not help, the model learns the module's other functions,
-// and the module is unchanged.
+// TestLearns checks that after three edits that do not help, the model learns the module's other
+// functions, and that the module is unchanged.
 //
 // Evidence: repair · The model learns the module's own code after three failed edits
 func TestLearns(t *testing.T) {

@@ -1,9 +1,9 @@
-// Package devdata finds the development data that tests measure against: recorded runs, corpora,
+// Package devdata locates the data that tests use for measurements: recorded runs, corpora,
 // vocabularies.
 //
 // The data lies outside the repository, in a folder named shared next to the checkout, because it
 // is large and belongs to other projects. A checkout without it uses the samples in this package's
-// testdata: a few records in the format of each set, written for the purpose. The environment
+// testdata: a few records in the format of each data set, written for this purpose. The environment
 // variable LUTHIER_SHARED selects the data:
 //
 //	(unset)   the shared data if it is there, else the samples
@@ -91,8 +91,8 @@ func dirs(t testing.TB) []string {
 
 func samples(root string) string { return filepath.Join(root, "internal", "devdata", "testdata") }
 
-// root returns the folder of the root module: the nearest one above the test's folder whose go.mod
-// names it. It also works for tests of nested modules.
+// root returns the folder of the root module: the nearest folder above the test's folder whose
+// go.mod has the module's path. It also works for tests of nested modules.
 func root(t testing.TB) string {
 	t.Helper()
 	start, err := os.Getwd()

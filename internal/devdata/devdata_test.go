@@ -28,7 +28,8 @@ func (o *outcome) Skipf(format string, args ...any) {
 	panic(o)
 }
 
-// run calls f as a test would and returns its result and how the test ended, or "" if it went on.
+// run calls f with a testing.TB. It returns the result of f and how the test ended, or "" if it did
+// not end.
 func run(t *testing.T, f func(testing.TB) []string) (files []string, end string) {
 	t.Helper()
 	o := &outcome{TB: t}
@@ -42,8 +43,8 @@ func run(t *testing.T, f func(testing.TB) []string) (files []string, end string)
 }
 
 // tree creates a checkout of the module with samples, a nested module, and a folder named shared
-// next to the checkout. It returns the folder that holds all of it and makes folder its working
-// directory.
+// next to the checkout. It returns the folder that contains all of them, and makes the parameter
+// folder the working directory.
 func tree(t *testing.T, folder string) string {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -176,7 +177,7 @@ func TestSampled(t *testing.T) {
 }
 
 // TestEverySetHasSamples lists the sets that have samples in this checkout: a set without samples
-// is tested only where the shared data is available.
+// would be tested only where the shared data is available.
 func TestEverySetHasSamples(t *testing.T) {
 	t.Setenv(Env, "samples")
 	for _, pattern := range []string{

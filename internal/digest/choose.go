@@ -23,7 +23,7 @@ func (s *selection) choose() {
 		it := &s.items[i]
 		if it.rank < rankNever && it.cost <= left && !written[it.text] {
 			written[it.text] = true
-			if it.kind == KindError { // its place need not be repeated below it
+			if it.kind == KindError { // the place of this error need not be repeated below it
 				if at, ok := findPlace(it.text); ok && at.from == 0 {
 					written[it.text[:at.to]] = true
 				}
@@ -34,15 +34,16 @@ func (s *selection) choose() {
 	}
 }
 
-// Shares of the budget if it cannot hold all failing tests: the share for their names (the rest is
-// for the message that most of them share), and the part of that share for full names.
+// Limits if the budget is too small for all failing tests: the share of the budget for their names
+// (the rest is for the message that most of them have in common), and the part of that share for
+// full names.
 const (
 	nameShare = 0.92
 	fullShare = 0.9
 )
 
-// shortNames makes room if the budget cannot hold all failing tests: the last of them are named
-// without file and class, and those that still do not fit are only counted.
+// shortNames makes room if the budget is too small for all failing tests: the last tests are named
+// without file and class, and tests that still do not fit are only counted.
 func (s *selection) shortNames() {
 	room := int(nameShare * float64(s.budget))
 	full := 0

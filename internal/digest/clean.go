@@ -7,9 +7,9 @@ import (
 )
 
 // Clean returns an output as a person would see it on the screen at the end: without escape
-// sequences, only the last state of each line that a progress bar overwrote, without the marks that
-// CI services put around sections and the times GitHub puts before lines, and with at most two
-// blank lines in a row. Text that has none of this is returned unchanged.
+// sequences, with only the last state of each line that a progress bar overwrote, without the marks
+// that CI services put around sections and the times that GitHub puts before lines, and with at
+// most two consecutive blank lines. Text that needs no cleaning is returned unchanged.
 func Clean(text string) string {
 	i := firstNoise(text)
 	if i == len(text) {
@@ -61,7 +61,7 @@ func firstNoise(text string) int {
 	return len(text)
 }
 
-// cleanLine cleans one line. It reports false if the line is to be dropped.
+// cleanLine cleans one line. It reports false if the line must be dropped.
 func cleanLine(line string) (string, bool) {
 	line = strings.TrimSuffix(line, "\r")
 	was := line
@@ -71,11 +71,11 @@ func cleanLine(line string) (string, bool) {
 	} else if line = ansi.Line(line); strings.HasPrefix(line, "travis_fold:") || strings.HasPrefix(line, "travis_time:") {
 		return "", false
 	}
-	return line, line != "" || was == "" // a line that held only colours is dropped
+	return line, line != "" || was == "" // a line that contained only colours is dropped
 }
 
-// overwritten returns what is left of a line that was overwritten repeatedly. A state that has
-// little in common with the next one was not progress but a line in its own right, and is kept.
+// overwritten returns the part of a repeatedly overwritten line that is kept. A state that has
+// little in common with the next one was not progress but a separate line, and is kept.
 func overwritten(line string) string {
 	var kept []string
 	for part := range strings.SplitSeq(line, "\r") {
@@ -103,7 +103,7 @@ func alike(a, b string) bool {
 }
 
 // words3 returns the beginning of s as letters only, up to the third word or up to the characters
-// that draw a bar or a count.
+// of a progress bar or a count.
 func words3(s string) string {
 	var b [24]byte
 	n, words := 0, 0

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// cpuTime reports, besides wall-clock time, bytes per second of processor time, which a busy
-// machine does not distort.
+// cpuTime also reports the bytes per second of processor time, which a busy machine does not
+// distort, in addition to wall-clock time.
 func cpuTime(b *testing.B, bytes int, run func()) {
 	b.SetBytes(int64(bytes))
 	b.ReportAllocs()

@@ -2,7 +2,7 @@ package digest
 
 import "strings"
 
-// boilerplate lists the beginnings of lines that tools write below every error.
+// boilerplate lists the beginnings of lines that tools print after every error.
 var boilerplate = newPrefixes(
 	"-> [Help", "[Help ", "To see the full stack trace", "Re-run Maven", "For more information about the errors", "After correcting the problems", "Please refer to ",
 	"Try: ", "> Run with --", "Run with --", "* Try:", "* Get more help", "* Exception is:", "note: run with `RUST_BACKTRACE", "npm ERR! A complete log", "npm ERR!     /",
@@ -16,7 +16,7 @@ type errorLead struct {
 	strength int // how certain the error is
 }
 
-// fits reports whether the text after the beginning is compatible with an error.
+// fits reports whether the text after the beginning can belong to an error.
 func (l errorLead) fits(rest string) bool {
 	switch l.text {
 	case "error":
@@ -47,7 +47,7 @@ var errorLeads = []errorLead{
 	{"Error ", strengthLog}, {"[ERROR] ", strengthLog}, {"ERROR", strengthLog}, {"Killed", strengthError}, {"Aborted", strengthError}, {"FAILURE: ", strengthError}, {"failure: ", strengthError},
 }
 
-// verdictParts mark the last word of a step, anywhere in a line.
+// verdictParts mark the final message of a step, anywhere in a line.
 var verdictParts = []string{
 	" exited with ", "Process completed with exit code ", " returned a non-zero code", "did not complete successfully: exit code", "Command failed: ", "ELIFECYCLE", "Failed to execute goal ",
 	"Execution failed for task ", " exit status ", "failed with exit code ", "non-zero exit", "exit code 1", "process exited with code",
@@ -60,7 +60,7 @@ func (p *parser) diagnostic(l line) bool {
 		return false
 	}
 	if p.section == sectionMuted || p.section == sectionPytest && p.open != nil || p.muted {
-		if errorClass(t) >= strengthNamed { // an error that a test logged may be the cause of its failure
+		if errorClass(t) >= strengthNamed { // an error that a test logged may be the reason why the test failed
 			p.wrongly(t, l.n, strengthLog)
 		}
 		return false
@@ -106,8 +106,8 @@ func (p *parser) attach(f *finding) {
 	p.open, p.idle = f, 0
 }
 
-// led returns how certain it is that a line without a place is an error, judged by its beginning
-// and its words.
+// led returns the certainty that a line without a place is an error, judged by its beginning and
+// its words.
 func (p *parser) led(l line) int {
 	t := l.text
 	if l.cues&cueVerdict != 0 {
@@ -200,7 +200,7 @@ func (p *parser) placed(l line) bool {
 	}
 	f := p.wrongly(message, l.n, strength)
 	from, to := at.from, at.to
-	if lead != "" && lead[0] == ':' && !strings.Contains(lead, " ") { // Gradle writes ":task" without a line end
+	if lead != "" && lead[0] == ':' && !strings.Contains(lead, " ") { // Gradle writes ":task" without a line ending
 		from = 0
 	}
 	if i := strings.IndexAny(t[to:min(len(t), to+8)], ")]"); i > 0 && t[to] == ',' { // (12,5), [12,5]
@@ -211,7 +211,7 @@ func (p *parser) placed(l line) bool {
 	return true
 }
 
-// placedError reports whether a text begins with a place and therefore is not a test's name.
+// placedError reports whether a text begins with a place, so that it is not the name of a test.
 func placedError(s string) bool {
 	at, ok := findPlace(s)
 	return ok && at.from == 0
@@ -259,7 +259,7 @@ func (p *parser) linted(l line) bool {
 
 var passed = newPrefixes("panic({", "panic(0x", "goroutine ", "✓ ", "✔ ", "√ ", "ok ", "PASS", "--- PASS", "=== RUN", "=== PAUSE", "=== CONT", "--- SKIP", "Downloading", "Downloaded", "Progress")
 
-// passing reports whether a line says that something succeeded, whatever words its name contains.
+// passing reports whether a line reports a success, whatever words its name contains.
 func passing(t string) bool {
 	if quoted(t) {
 		return true

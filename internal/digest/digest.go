@@ -22,7 +22,7 @@ type Fact struct {
 	Line int // in the raw output, from 1; 0 for the exit code
 }
 
-// Input is the output of a tool, with what is known about it.
+// Input is the output of a tool, with the known facts about it.
 type Input struct {
 	Text     string
 	ExitCode int

@@ -87,7 +87,7 @@ func FuzzFold(f *testing.F) {
 		if len(folded) > len(text) {
 			t.Fatalf("longer: %q became %q", text, folded)
 		}
-		for line := range strings.Lines(folded) { // every line left was in the original
+		for line := range strings.Lines(folded) { // every remaining line must be in the original
 			line = strings.TrimSuffix(line, "\n")
 			if !strings.Contains(text, line) && !strings.Contains(line, "[") {
 				t.Fatalf("a line that was not there: %q", line)

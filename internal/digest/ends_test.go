@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLineEnds checks that the digest does not depend on the line endings a terminal wrote, and
-// that they do not produce blank lines between lines, which would cut the titles of mocha's list.
+// TestLineEnds checks that the digest does not depend on the line endings that a terminal wrote,
+// and that they do not cause additional blank lines, which would split the titles in mocha's list.
 func TestLineEnds(t *testing.T) {
 	for name := range tools(t) {
 		log := eachIn(readLog(t, name), "", "\n")

@@ -8,8 +8,7 @@ var errorSuffixes = []string{"Error", "Exception", "Failure", "Fault", "Interrup
 // leads are texts that precede the class of an error.
 var leads = newPrefixes("Caused by: ", "Uncaught ", "Unhandled ", "Suppressed: ", "uncaught exception: ", "(node:", "Exception: ", "! ", "** (")
 
-// errorClass returns how certain it is that a line begins with the class of an error: 0 if it does
-// not.
+// errorClass returns the certainty that a line begins with the class of an error; 0 if it does not.
 func errorClass(t string) int {
 	for i := leads.of(t); i >= 0; i = leads.of(t) {
 		t = t[len(leads.list[i]):]
@@ -53,15 +52,15 @@ func nameByte(c byte) bool {
 	return letter(c) || digit(c) || c == '_' || c == '.' || c == '$'
 }
 
-// classEnd reports whether the text after a name is compatible with the name being an error class.
+// classEnd reports whether the text after a name can follow the class of an error.
 func classEnd(rest string) bool {
 	return rest == "" || strings.HasPrefix(rest, ": ") || rest == ":" || strings.HasPrefix(rest, " at ") || strings.HasPrefix(rest, " [") || strings.HasPrefix(rest, "(") || strings.HasPrefix(rest, ") ")
 }
 
-// frame handles a line that names a frame of a trace.
+// frame handles a line that contains a frame of a trace.
 func (p *parser) frame(l line) bool {
 	t := l.text
-	if p.test != "" && p.open == nil && l.cues&cueFrame != 0 && l.indent > 0 { // logged by a Go test before its verdict
+	if p.test != "" && p.open == nil && l.cues&cueFrame != 0 && l.indent > 0 { // a Go test logged this before its verdict
 		if at, ok := findPlace(t); ok && at.from == 0 && strings.HasPrefix(t[at.to:], ": ") {
 			p.say(p.test, note{t, l.n})
 			return true
@@ -70,7 +69,7 @@ func (p *parser) frame(l line) bool {
 	if strings.HasPrefix(t, "thread '") && p.panicked(l) {
 		return true
 	}
-	if strings.HasPrefix(t, "File \"") { // Python: the error comes after its frames
+	if strings.HasPrefix(t, "File \"") { // in Python, the error comes after its frames
 		if at, ok := findPlace(t); ok && at.from <= 7 {
 			if len(p.pending) < 200 {
 				p.pending = append(p.pending, note{t, l.n})
@@ -109,7 +108,7 @@ func (p *parser) frame(l line) bool {
 	return true
 }
 
-// panicked handles the first line of a Rust panic; the next one is its message.
+// panicked handles the first line of a Rust panic. The next line is the panic's message.
 func (p *parser) panicked(l line) bool {
 	_, rest, ok := strings.Cut(l.text, " panicked at ")
 	if !ok || !strings.HasSuffix(rest, ":") {
@@ -133,7 +132,7 @@ func frameLead(t string) bool {
 // continued handles a line as the message of the open finding.
 func (p *parser) continued(l line) bool {
 	t := l.text
-	if strings.HasPrefix(t, "panic: test timed out") { // not the fault of the test before it
+	if strings.HasPrefix(t, "panic: test timed out") { // the test before this line is not at fault
 		p.attach(p.wrongly(t, l.n, strengthVerdict))
 		return true
 	}
@@ -245,8 +244,8 @@ func (p *parser) raised(t string, n int) {
 	p.pending, p.idle = nil, 0
 }
 
-// classLike reports whether a line below a trace may be an error whose class name does not look
-// like one.
+// classLike reports whether a line below a trace may be an error, even if its class name does not
+// look like one.
 func classLike(t string) bool {
 	i := 0
 	for i < len(t) && (letter(t[i]) || digit(t[i]) || t[i] == '_' || t[i] == '.') {
@@ -255,8 +254,8 @@ func classLike(t string) bool {
 	return i > 3 && strings.HasPrefix(t[i:], ": ") && (upper(t[0]) || strings.Contains(t[:i], ".")) || i == len(t) && i > 5 && upper(t[0])
 }
 
-// progress reports whether a line shows a runner's progress and so is not a message of the test
-// before it.
+// progress reports whether a line shows a runner's progress, and is therefore not a message of the
+// previous test.
 func progress(t string) bool {
 	for _, lead := range []string{"✔", "✓", "√", "✖", "PASS", "ok ", "Running ", "[INFO]", "Tests run", "WARN", "Chrome", "Firefox", "Headless", "PhantomJS", "===", "---", "test ", "<", "at ", "[", "{", "ℹ", "duration_ms", "type: ", "location: ", "failures:", "Start ", "⎯", "Expected ", "..."} {
 		if strings.HasPrefix(t, lead) {
@@ -272,7 +271,7 @@ var expectations = newPrefixes(
 	"assertion", "diff", "result:", "difference:", "exp:", "act:", "found:", "instead", "failure/error:", "error trace", "error:", "failed asserting", "code:  ", "messages:", "#   ",
 )
 
-// detail handles a line that says what a test expected or what it got.
+// detail handles a line with the expected or the actual value of a test.
 func (p *parser) detail(l line) bool {
 	if p.open == nil || p.muted || p.section == sectionMuted {
 		return false

@@ -46,8 +46,8 @@ func records(t testing.TB) (out []record) {
 }
 
 // counter returns a function that counts the tokens of a text with a real tokenizer of the
-// development set. The vocabularies of the samples are too small to count like today's models, so
-// with the samples it returns the estimate instead.
+// development set. The vocabularies in the samples are too small to count like those of today's
+// models, so with the samples counter returns the estimate instead.
 func counter(t testing.TB, name string) func(string) int {
 	t.Helper()
 	path := devdata.Path(t, "moe-dev/vocab/ggml-vocab-"+name+".gguf")
@@ -66,7 +66,7 @@ func counter(t testing.TB, name string) func(string) int {
 	return v.Count
 }
 
-// share counts the facts kept, out of all that should be kept.
+// share counts the facts that were kept, and all facts that should be kept.
 type share struct{ kept, all int }
 
 func (s share) String() string {

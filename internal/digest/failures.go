@@ -29,8 +29,8 @@ func (s *selection) tests(p *parser) {
 	}
 }
 
-// whole drops findings with a short test name, printed while the test ran, if the report names the
-// same test in full.
+// whole drops findings with a short test name, which was printed while the test ran, if the report
+// has the full name of the same test.
 func whole(findings []*finding) []*finding {
 	ends := map[string]bool{}
 	for _, f := range findings {
@@ -56,8 +56,8 @@ func whole(findings []*finding) []*finding {
 	return kept
 }
 
-// body adds what is known of a finding below its name. Of findings with the same message, only the
-// first shows it.
+// body adds the details of a finding below its name. If several findings have the same message,
+// only the first shows it.
 func (s *selection) body(f *finding, b int, seen bool) {
 	for i, t := range f.traces {
 		rank, place := rankMessage, rankFrame

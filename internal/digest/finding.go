@@ -6,23 +6,23 @@ type note struct {
 	line int // in the raw output, from 1
 }
 
-// A finding is a failed test, or an error outside of any test, with what is known about it.
+// A finding is a failed test, or an error outside of any test, with its details.
 type finding struct {
-	name     string // of the failing test; empty for an error
+	name     string // name of the failing test; empty for an error
 	line     int
-	strength int // certainty that this is an error: see the constants
+	strength int // certainty that this is an error; see the constants
 	count    int // number of times it was seen
 	traces   []*trace
-	details  []note // expected and got
-	places   []note // of a diagnostic: where it was reported
-	fresh    bool   // the test was named again: what follows is a new report
+	details  []note // expected and actual values
+	places   []note // for a diagnostic, the places where it was reported
+	fresh    bool   // the test was named again, so that the following lines are a new report
 }
 
-// A trace is an error with the frames it came from.
+// A trace is an error with the frames that led to it.
 type trace struct {
 	message note // empty if it is not known
 	frames  []note
-	inner   bool // the innermost frame is the last one, as Python writes them
+	inner   bool // the innermost frame is the last one, as in Python's traces
 	weak    bool // the message may be replaced by a better one
 }
 
@@ -33,7 +33,7 @@ const (
 	strengthLog     = 3 // a log line of a level such as ERROR
 	strengthNamed   = 5 // an exception by its class
 	strengthError   = 6 // "error: …", a compiler's diagnostic
-	strengthVerdict = 8 // a build tool's last word
+	strengthVerdict = 8 // a build tool's final message
 )
 
 // Limits on what is kept for one finding and for one output, so that memory stays small for any
@@ -46,7 +46,7 @@ const (
 	mostFindings = 4000
 )
 
-// current returns the trace that lines now belong to.
+// current returns the trace to which lines currently belong.
 func (f *finding) current() *trace {
 	if len(f.traces) == 0 || f.fresh && len(f.traces) < mostTraces {
 		f.traces = append(f.traces, &trace{})
@@ -67,7 +67,7 @@ func (f *finding) message(n note) {
 			return
 		}
 	}
-	if len(f.traces) == mostTraces { // replace the last one: it is the final result of the chain
+	if len(f.traces) == mostTraces { // replace the last one, since the newest error is the final result of the chain
 		f.traces[mostTraces-1] = &trace{message: n}
 		return
 	}
@@ -101,8 +101,8 @@ func (f *finding) frame(n note) {
 	t.frames[mostFrames-1] = n
 }
 
-// reported reports whether the last trace is complete: it has its error for certain, or an error
-// and frames.
+// reported reports whether the last trace is complete: it has a certain error, or an uncertain
+// error and frames.
 func (f *finding) reported() bool {
 	if len(f.traces) == 0 {
 		return false

@@ -50,7 +50,7 @@ func (f *folder) rows() {
 
 func (f *folder) line(i int) string { return f.text[f.row[i].from:f.row[i].to] }
 
-// Minimum sizes of what is worth folding.
+// Minimum sizes of parts that are folded.
 const (
 	leastBlock  = 4   // lines
 	leastBytes  = 120 // of a block
@@ -59,14 +59,14 @@ const (
 )
 
 func (f *folder) write() string {
-	last := make(map[string]int) // where a line occurred last
+	last := make(map[string]int) // last occurrence of each line
 	for i := 0; i < len(f.row); {
 		line := f.line(i)
 		j, seen := last[line]
 		if seen {
 			if n := f.again(i, j); n > 0 {
 				times := 1
-				for i-j == n*times && f.again(i+n, i) == n { // repeated again
+				for i-j == n*times && f.again(i+n, i) == n { // the block is repeated again
 					i, times = i+n, times+1
 				}
 				f.block(i, n, times)
@@ -122,8 +122,8 @@ func (f *folder) one(i int) {
 	}
 }
 
-// again returns the number of rows from i on that repeat the rows from j on, or 0 if they are too
-// few to fold. The two ranges do not overlap.
+// again returns the number of rows, starting at i, that repeat the rows starting at j. It returns 0
+// if they are too few to fold. The two ranges do not overlap.
 func (f *folder) again(i, j int) int {
 	n, size := 0, 0
 	for i+n < len(f.row) && j+n < i && f.row[i+n].count == f.row[j+n].count && f.line(i+n) == f.line(j+n) {
@@ -144,8 +144,8 @@ func (f *folder) block(i, n, times int) {
 	fmt.Fprintf(&f.out, "[%d lines again, from: %s]\n", n, shorten(f.line(i), 60))
 }
 
-// series returns the number of consecutive rows from i on that differ from one another only in
-// numbers.
+// series returns the number of consecutive rows, starting at i, that differ from one another only
+// in numbers.
 func (f *folder) series(i int) int {
 	first := f.line(i)
 	if !wordy(first) {

@@ -39,7 +39,7 @@ func (p *parser) header(l line, ruled byte) bool {
 	return true
 }
 
-// begun handles lines that name a test before its verdict: Go's, Ant's, GoogleTest's. Output before
+// begun handles lines in which Go, Ant or GoogleTest name a test before its verdict. Output before
 // the verdict belongs to that test.
 func (p *parser) begun(l line) bool {
 	t := l.text

@@ -55,7 +55,7 @@ func (p *parser) finishTitle() {
 	}
 }
 
-// selfEvident reports whether an entry shows by itself that a list of failures begins, without a
+// selfEvident reports whether an entry reveals that a list of failures begins even if there is no
 // heading.
 func selfEvident(s string) bool {
 	return s == "Failure:" || s == "Error:" || strings.HasPrefix(s, "test ") && strings.HasSuffix(s, ")")

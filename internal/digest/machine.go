@@ -2,9 +2,8 @@ package digest
 
 import "strings"
 
-// A cue is a bit for a group of words that hint at the subject of a line. The scanner looks for all
-// words of all groups in one pass over the bytes; only lines with a cue are read by anything
-// slower.
+// A cue is a bit for a group of words that hint at the subject of a line. The scanner searches for
+// all words of all groups in one pass over the bytes; slower code reads only lines with a cue.
 type cue uint8
 
 const (
@@ -13,7 +12,7 @@ const (
 	cueSummary                 // counts, verdicts, exit codes
 	cueRule                    // ruled lines, which are headings of sections
 	cueFrame                   // a place in a source file
-	cueVerdict                 // the last word of a step
+	cueVerdict                 // the final message of a step
 	cueControl                 // terminal control bytes: the line needs cleaning
 )
 
@@ -39,13 +38,13 @@ var words = map[cue][]string{
 	cueControl: {"\x1b", "\x08", "\x00", "\u009b"},
 }
 
-// machine is an Aho-Corasick automaton: next[state+class of a byte] is the next state. States are
-// numbered by the rows of its table, with those that end a word last.
+// machine is an Aho-Corasick automaton: next[state+class of a byte] is the next state. A state's
+// number is the offset of its row in the table; states that end a word come last.
 type machine struct {
 	class  [256]uint8
 	width  int
 	next   []uint16
-	accept int // states from here on end a word
+	accept int // states with this number or a higher one end a word
 	cues   []cue
 	length []int // length of the longest word that ends in the state
 }
@@ -122,7 +121,7 @@ func link(nodes []trie, width int) []trie {
 	return nodes
 }
 
-// number lays out the states as rows of a table, those without cues first.
+// number arranges the states as rows of a table, with states without cues first.
 func (m *machine) number(nodes []trie) {
 	row := make([]int, len(nodes))
 	var order []int

@@ -14,18 +14,18 @@ type parser struct {
 	summaries []note
 	summaryAt map[string]int
 
-	open    *finding // the finding that details now belong to
-	idle    int      // lines since the open finding last got something
+	open    *finding // the finding to which details currently belong
+	idle    int      // number of lines since the open finding last received a detail
 	pending []note   // frames that came before their error
 	section section
-	ruled   byte   // the mark of the ruled line just before, 0 if there was none
-	file    string // the file that a linter's next lines are about
+	ruled   byte   // the mark of the ruled line just before; 0 if there was none
+	file    string // the file to which a linter's next lines refer
 	fileAt  int
 	test    string            // the last test that has begun and has no verdict yet
 	before  string            // the line before this one
-	said    map[string][]note // what tests wrote before their verdict was known
+	said    map[string][]note // output of tests before their verdict was known
 	running bool              // inside Go's list of tests that were running at the timeout
-	list    int               // next number of a numbered list of failures, 0 outside such a list
+	list    int               // next number in a numbered list of failures; 0 outside such a list
 	title   []string
 	titleAt int
 	muted   bool // inside output that a test wrote while it ran
@@ -51,7 +51,7 @@ func newParser() *parser {
 	return &parser{tests: map[string]*finding{}, errors: map[string]*finding{}, summaryAt: map[string]int{}, said: map[string][]note{}}
 }
 
-// patience is the number of lines without anything new after which the open finding is closed.
+// patience is the number of lines without a new detail after which the open finding is closed.
 const patience = 24
 
 // attentive reports whether the parser needs to see lines without a cue.
@@ -89,12 +89,12 @@ func (p *parser) patience() int {
 	case p.section == sectionPytest || p.section == sectionUnittest:
 		return 2000
 	case p.open.name != "" && !p.open.framed():
-		return 3 * patience // the source around the fault may come before the trace
+		return 3 * patience // source code around the fault may come before the trace
 	}
 	return patience
 }
 
-// line is a line as the matchers see it.
+// line is a line in the form in which the matchers see it.
 type line struct {
 	n      int
 	text   string // without tags and surrounding white space
@@ -126,12 +126,13 @@ func (p *parser) blank(l line) {
 	}
 }
 
-// close closes the open finding: later details no longer belong to it.
+// close closes the open finding, so that later details no longer belong to it.
 func (p *parser) close() {
 	p.open, p.pending, p.muted, p.expect, p.next = nil, nil, false, 0, false
 }
 
-// fail opens the finding of a failing test: a new one, or the one that an earlier line began.
+// fail opens the finding of a failing test: either a new one, or the one that an earlier line
+// began.
 func (p *parser) fail(name string, n int) *finding {
 	name = strings.TrimSpace(name)
 	p.close()
@@ -161,7 +162,7 @@ func (p *parser) fail(name string, n int) *finding {
 	return f
 }
 
-// say keeps what a test wrote in case it fails: the last lines of the most recent tests.
+// say keeps the output of a test in case the test fails: the last lines of the most recent tests.
 func (p *parser) say(test string, n note) {
 	const mostTests, mostLines = 256, 4
 	s, ok := p.said[test]
@@ -179,7 +180,8 @@ func namesakes(a, b string) bool {
 	return strings.Contains(a, ".py::") && strings.Contains(b, ".py::") && !strings.HasSuffix(a, b) && !strings.HasSuffix(b, a)
 }
 
-// better reports whether name a says more about a test than b: it includes the file or the package.
+// better reports whether name a is more informative about a test than b, because it includes the
+// file or the package.
 func better(a, b string) bool {
 	return len(a) > len(b) && len(a) < 300 && strings.Count(a, " ") <= strings.Count(b, " ")+1
 }
@@ -206,8 +208,8 @@ func (p *parser) wrongly(text string, n, strength int) *finding {
 // shapeBytes is the number of bytes of a message that its shape includes.
 const shapeBytes = 160
 
-// shape returns the part of a message that its repetitions share: each number is replaced by one
-// mark, and only the beginning counts.
+// shape returns the part of a message that is the same in its repetitions: the beginning, with each
+// number replaced by a mark.
 func shape(s string) string {
 	var buf [shapeBytes]byte
 	return string(appendShape(buf[:0], s))
@@ -227,8 +229,7 @@ func appendShape(b []byte, s string) []byte {
 	return b
 }
 
-// testKey returns the same key for the different names that one test has in the reports of an
-// output.
+// testKey returns a key that is the same for the different names of one test in an output.
 func testKey(name string) string {
 	s := name
 	if i := strings.LastIndexByte(s, ')'); i == len(s)-1 && i > 0 { // method (pkg.Class), method(pkg.Class)

@@ -9,8 +9,8 @@ type place struct {
 	from, to int    // byte range in the line: path, mark and number
 }
 
-// extensions lists the file extensions of source files. A place must end in one, so that host:8080
-// and 12:30 do not count.
+// extensions lists the file extensions of source files. The path of a place must end in one of
+// them, so that host:8080 and 12:30 are not places.
 var extensions = set("go py pyx pyi rs java kt kts scala groovy gradle clj js jsx mjs cjs ts tsx mts cts vue svelte c cc cpp cxx h hh hpp hxx m mm " +
 	"inl ipp cu rb erb rake cs fs vb php swift ex exs erl hs lhs ml mli lua pl pm t r jl nim zig d dart v sv vhd sql sh bash ps1 tf hcl " +
 	"yml yaml json toml xml html css scss sass less md rst tex txt cfg ini cmake mk bzl star proto graphql elm cr s S asm f f90 cbl sol vy adoc")
@@ -74,7 +74,7 @@ func lineNumber(s string, j int) (n, end int) {
 	return n, j
 }
 
-// pathStart goes back from i to the start of the path.
+// pathStart searches backwards from i for the start of the path.
 func pathStart(s string, i int) int {
 	for i > 0 {
 		c := s[i-1]
@@ -91,7 +91,7 @@ func pathStart(s string, i int) int {
 	return i
 }
 
-// strangers are parts of paths and names that show that code is not the project's own.
+// strangers are parts of paths and names that show that code does not belong to the project.
 var strangers = []string{
 	"site-packages", "dist-packages", "/lib/python", "\\lib\\python", "node_modules", "node:", "internal/", "timers.js", "module.js", "events.js",
 	"(native", "<frozen", "/usr/include", "/usr/lib", "/usr/local/go/", "/usr/share/", "/rustc/", ".cargo/registry", ".rustup/",

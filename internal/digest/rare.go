@@ -14,7 +14,7 @@ func rare(text string) (tail, seldom []note) {
 	})
 	eachLine(text, func(n int, line string) {
 		if c := seen[form(line)]; c == 1 {
-			if seldom = append(seldom, note{line, n}); len(seldom) == 2*most { // keep the first half and the most recent
+			if seldom = append(seldom, note{line, n}); len(seldom) == 2*most { // drop the middle: keep the first half and the most recent lines
 				seldom = append(seldom[:most/2], seldom[most+most/2:]...)
 			}
 		}

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// longestLine is the length above which a line is read in pieces. Real lines are shorter; a longer
-// one is a log in one line, or data.
+// longestLine is the maximum length of a line that is not read in pieces. Ordinary lines are
+// shorter; a longer line is a whole log in one line, or data.
 const longestLine = 8 << 10
 
 // parse reads a whole output.
@@ -55,8 +55,8 @@ func javaFrame(raw string) bool {
 }
 
 // lineEnd returns the length of the line ending with which text begins. "\r\n" is one line ending,
-// and so is the "\r\r\n" of nested terminals. A lone "\r", from a progress bar or an old system, is
-// one as well.
+// and so is the "\r\r\n" of nested terminals. A single "\r", from a progress bar or an old system,
+// is also one.
 func lineEnd(text string) int {
 	if text[0] != '\r' {
 		return 1
@@ -72,8 +72,8 @@ func lineEnd(text string) int {
 	return 1
 }
 
-// long reads a very long line in pieces, cut at the escaped line ends (a written-out \n) in it, or
-// else at a space.
+// long reads a very long line in pieces. It cuts the line at escaped line endings (a written-out
+// \n), or else at spaces.
 func (p *parser) long(n int, raw string) {
 	for raw != "" {
 		size, skip := piece(raw)
@@ -118,7 +118,7 @@ func goOutput(raw string) bool {
 	return len(raw) > 0 && raw[0] == '{' && strings.Contains(raw, `"Action":"output"`)
 }
 
-// readEvent parses a line of go test -json. It returns the zero event if the line is none.
+// readEvent parses a line of go test -json. It returns the zero event if the line is not an event.
 func readEvent(raw string) event {
 	var e event
 	if json.Unmarshal([]byte(raw), &e) != nil {

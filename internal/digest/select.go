@@ -15,9 +15,9 @@ type item struct {
 	kind  Kind
 	text  string
 	line  int
-	rank  int // lower ones are taken first
+	rank  int // items with lower ranks are taken first
 	block int // lines of a block are written together, in the order of blocks
-	seat  int // order within its block
+	seat  int // position within its block
 	cost  int
 	taken bool
 }
@@ -56,7 +56,7 @@ func (s *selection) add(kind Kind, text string, line, rank, block, seat int) {
 	s.items = append(s.items, item{kind: kind, text: text, line: line, rank: rank, block: block, seat: seat, cost: tokencount.Estimate(text) + 1})
 }
 
-// longest returns the number of bytes kept of a line of kind k.
+// longest returns the maximum number of bytes that are kept of a line of kind k.
 func longest(k Kind) int {
 	switch k {
 	case KindTest:
@@ -79,12 +79,12 @@ func shorten(s string, most int) string {
 	return s[:most] + "…"
 }
 
-// collect makes items of the findings.
+// collect makes items from the findings.
 func (s *selection) collect(p *parser, in Input) {
 	if in.ExitCode != 0 {
 		s.add(KindExit, "exit code "+strconv.Itoa(in.ExitCode), 0, rankExit, 0, 0)
 	}
-	room := 4 // for failing summaries at the top; the last ones say most
+	room := 4 // limit of failing summaries at the top; the last ones are the most informative
 	for i, n := range slices.Backward(p.summaries) {
 		rank := rankError
 		if failing(n.text) || strings.HasPrefix(n.text, "BUILD") {
@@ -120,7 +120,7 @@ func (s *selection) unknown(text string) {
 	s.blocks++
 }
 
-// frames adds the innermost frame of a trace and the innermost ones of the project.
+// frames adds the innermost frame of a trace, and the innermost frames that belong to the project.
 func (s *selection) frames(t *trace, b, seat, rank int) {
 	if len(t.frames) == 0 {
 		return
@@ -157,7 +157,7 @@ func machinery(frame string) bool {
 	return strings.Contains(frame, "/src/testing/testing.go") || strings.Contains(frame, "/src/runtime/") || strings.Contains(frame, "_testmain.go")
 }
 
-// trim shortens a library frame to its place.
+// trim shortens a library frame to the place in it.
 func trim(t string) string {
 	if strings.HasPrefix(t, "at ") && strange(t) {
 		if at, ok := findPlace(t); ok {

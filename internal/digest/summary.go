@@ -2,7 +2,7 @@ package digest
 
 import "strings"
 
-// summary handles a line that counts tests or says how a build ended.
+// summary handles a line that counts tests or reports how a build ended.
 func (p *parser) summary(l line) bool {
 	if l.cues&(cueSummary|cueFail|cueError) == 0 {
 		return false
@@ -117,8 +117,8 @@ func failing(t string) bool {
 	return false
 }
 
-// summarise keeps the last summary of each form. The last with failures and the last without are
-// kept separately.
+// summarise keeps the last summary of each form. The last summary with failures and the last one
+// without failures are kept separately.
 func (p *parser) summarise(t string, n int) {
 	key := shape(t)
 	if failing(t) {

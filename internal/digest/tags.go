@@ -12,8 +12,8 @@ const (
 	levelError
 )
 
-// untag removes what wrappers write before each line of another tool's output: CI timestamps, names
-// of tasks or containers, and severity levels.
+// untag removes the text that wrappers write before each line of another tool's output: CI
+// timestamps, names of tasks or containers, and severity levels.
 func untag(s string) (string, level) {
 	lev := levelNone
 	for range 3 {

@@ -12,7 +12,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tokencount"
 )
 
-// tools returns the logs of testdata with the lines that their digests must have.
+// tools returns the logs in testdata, with the lines that their digests must contain.
 func tools(t testing.TB) map[string][]string {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/want.txt")
@@ -64,7 +64,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// noise returns size bytes of what package managers, compilers and passing tests write.
+// noise returns size bytes of typical output of package managers, compilers and passing tests.
 func noise(size int, seed string) string {
 	lines := []string{
 		"[INFO] Downloaded from central: https://repo.maven.apache.org/maven2/org/demo/artifact-%d/%d.0/artifact-%d.jar (21 kB at 1.1 MB/s)",

@@ -158,8 +158,8 @@ func trailingVerdict(t string) (name, message string) {
 	return "", ""
 }
 
-// namedFailed returns the text before FAILED if it is a test name: Gradle's, a pytest node, a
-// browser's, Ant's or Bazel's.
+// namedFailed returns the text before FAILED if it is a test name as written by Gradle, pytest,
+// karma, Ant or Bazel.
 func namedFailed(s string) string {
 	if name, ok := strings.CutPrefix(s, "Testcase: "); ok {
 		return strings.TrimRight(name, ":\t ")

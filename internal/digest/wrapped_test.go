@@ -62,7 +62,7 @@ func TestWrapped(t *testing.T) {
 	}
 }
 
-// TestRecallWrapped does the same with the development logs.
+// TestRecallWrapped repeats TestWrapped with the development logs.
 func TestRecallWrapped(t *testing.T) {
 	tier.Normal(t)
 	rs := records(t)

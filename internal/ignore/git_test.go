@@ -17,7 +17,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// repo makes a real repository of files (names ending in "/" are directories) and returns its root.
+// repo creates a real repository with the given files (names that end in "/" are directories) and
+// returns its root.
 func repo(t testing.TB, files map[string]string) string {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -62,7 +63,7 @@ func gitIn(t testing.TB, dir string, stdin []byte, args ...string) []byte {
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "LC_ALL=C")
 	out, err := cmd.Output()
 	if ee, ok := err.(*exec.ExitError); ok && ee.ExitCode() == 1 && args[0] == "check-ignore" {
-		err = nil // exit status 1 of git: nothing is ignored
+		err = nil // git exits with status 1 if nothing is ignored
 	}
 	if err != nil {
 		t.Fatalf("git %v: %v", args, err)
@@ -94,7 +95,7 @@ func everything(t testing.TB, root string) (paths []string, isDir map[string]boo
 	return paths, isDir
 }
 
-// compare checks Match and Walk on every path of the tree against git.
+// compare compares Match and Walk with git on every path of the tree.
 func compare(t testing.TB, root string) (ignored int, diff string) {
 	t.Helper()
 	paths, isDir := everything(t, root)
@@ -131,7 +132,7 @@ func compare(t testing.TB, root string) (ignored int, diff string) {
 	return len(want), ""
 }
 
-// tree is the tree that every hand-picked case runs on.
+// tree is the tree used in every hand-picked case.
 var tree = []string{
 	"a", "b", "c.o", "foo", "foobar", "foo bar", "foo ", "#x", "!x", "-", "[", "]", `back\slash`, "é", "A", "z9", "f*o",
 	"dir/a", "dir/b", "dir/sub/a", "dir/sub/c.o", "dir/sub/deep/a", "dir2/a", "foo.d/x", "foo.d/y/x", "x/foo/y", "x/y/foo",

@@ -2,9 +2,9 @@ package ignore
 
 import "strings"
 
-// A glob is one compiled wildcard pattern. Its language is that of git's wildmatch with
-// WM_PATHNAME: `*`, `?` and classes never match a slash; `**` does if it is a whole path element.
-// Units are bytes, as in git.
+// A glob is one compiled wildcard pattern. It has the syntax of git's wildmatch with WM_PATHNAME:
+// `*`, `?` and classes never match a slash; `**` does if it is a whole path element. Units are
+// bytes, as in git.
 type glob []token
 
 type tokenKind uint8
@@ -13,9 +13,9 @@ const (
 	literal    tokenKind = iota // exactly b
 	anyByte                     // ? : one byte except a slash
 	class                       // [...]: one byte of set
-	star                        // * : any run without slashes
-	starStar                    // ** : any run at all
-	leadingDir                  // **/ : nothing, or any run that ends in a slash
+	star                        // * : any sequence without slashes
+	starStar                    // ** : any sequence
+	leadingDir                  // **/ : the empty string, or any sequence that ends in a slash
 )
 
 type token struct {
@@ -24,7 +24,7 @@ type token struct {
 	set  *[256]bool
 }
 
-// compileGlob compiles p. It returns ok=false for a pattern that can match nothing (an unclosed
+// compileGlob compiles p. It returns ok=false for a pattern that cannot match any path (an unclosed
 // class, a backslash at the end).
 func compileGlob(p string) (g glob, ok bool) {
 	for i := 0; i < len(p); {
@@ -60,7 +60,8 @@ func compileGlob(p string) (g glob, ok bool) {
 	return g, true
 }
 
-// starToken decides what the run of stars p[start:end] means; next is where the pattern continues.
+// starToken returns the token for the run of stars p[start:end], and the position next where the
+// pattern continues.
 func starToken(p string, start, end int) (t token, next int) {
 	opens := start == 0 || p[start-1] == '/'
 	switch rest := p[end:]; {
@@ -74,7 +75,7 @@ func starToken(p string, start, end int) (t token, next int) {
 	return token{kind: star}, end
 }
 
-// compileClass parses a bracket expression at the start of p and returns its length, 0 if it is
+// compileClass parses a bracket expression at the start of p and returns its length, or 0 if it is
 // never closed.
 func compileClass(p string) (*[256]bool, int) {
 	var set [256]bool
@@ -184,7 +185,7 @@ var posixClasses = func() map[string]func(byte) bool {
 }()
 
 // match runs the pattern as a nondeterministic automaton: live[i] means that tokens[:i] can have
-// consumed the text so far. The cost is len(g) × len(s) for any pattern.
+// consumed the text so far. The time is proportional to len(g) × len(s) for any pattern.
 func (g glob) match(s string) bool {
 	var buf [2][64]bool
 	live, next := buf[0][:], buf[1][:]
@@ -215,7 +216,8 @@ func (g glob) match(s string) bool {
 	return live[len(g)]
 }
 
-// step reports whether c keeps the automaton before t and whether it carries it past t.
+// step reports whether the automaton can stay before t when it reads c, and whether it can advance
+// past t.
 func (t token) step(c byte) (stay, advance bool) {
 	switch t.kind {
 	case literal:
@@ -228,13 +230,14 @@ func (t token) step(c byte) (stay, advance bool) {
 		return c != '/', false
 	case starStar:
 		return true, false
-	default: // leadingDir: a slash may end the run, or be part of it
+	default: // leadingDir: a slash may end the sequence, or be part of it
 		return true, c == '/'
 	}
 }
 
-// closeOver spreads liveness over tokens that may match nothing, after the byte c. A **/ may match
-// nothing only after a slash or at the start of the text, which counts as one.
+// closeOver also marks the tokens that can be reached by matching the empty string, after the byte
+// c. A **/ can match the empty string only after a slash or at the start of the text, which counts
+// as a slash.
 func (g glob) closeOver(live []bool, c byte) {
 	for j, t := range g {
 		if live[j] && (t.kind == star || t.kind == starStar || t.kind == leadingDir && c == '/') {

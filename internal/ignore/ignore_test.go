@@ -42,7 +42,7 @@ func TestRootBelowTop(t *testing.T) {
 		t.Errorf("-want +got\n%s", d)
 	}
 	// A workspace that is itself ignored by an outer repository is still walked, because the user
-	// pointed at it.
+	// named it.
 	if d := cmp.Diff([]string{".", "t"}, walked(t, New(filepath.Join(root, "work/tmp")), nil)); d != "" {
 		t.Errorf("ignored root: -want +got\n%s", d)
 	}
@@ -149,7 +149,8 @@ func BenchmarkWalk10k(b *testing.B) {
 	}
 }
 
-// BenchmarkHostilePattern shows that the cost of a bad pattern is a product, not exponential.
+// BenchmarkHostilePattern shows that the time for a bad pattern grows with the product of the
+// lengths, not exponentially.
 func BenchmarkHostilePattern(b *testing.B) {
 	m := NewFS(fstest.MapFS{".gitignore": {Data: []byte("/" + strings.Repeat("**/a*", 30) + "/x\n")}})
 	p := strings.Repeat("a/", 200) + "y"

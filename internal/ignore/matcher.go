@@ -13,11 +13,11 @@ import (
 const maxRuleFile = 100 << 20
 
 // A Matcher holds the ignore rules of one work tree. The rules of a directory are read on its first
-// lookup and then kept, so make a new Matcher if the files may have changed; that is cheap. It is
-// safe for concurrent use.
+// lookup and then kept. If the files may have changed, callers should create a new Matcher, which
+// is cheap. A Matcher is safe for concurrent use.
 type Matcher struct {
 	fsys   fs.FS
-	prefix string // the root's path below the repository's top directory: "" or with a final slash
+	prefix string // the root's path below the repository's top directory: "", or a path with a final slash
 	outer  *layer // rules from above the root
 	mu     sync.Mutex
 	dirs   map[string]dirState
@@ -28,14 +28,14 @@ type dirState struct {
 	ignored bool
 }
 
-// A layer holds the rules of one file, on top of those of weaker files.
+// A layer holds the rules of one file, together with a link to the layer of weaker rules.
 type layer struct {
-	base  string // directory of the file, relative to the top: "" or with a final slash
+	base  string // directory of the file, relative to the top: "", or a path with a final slash
 	rules []rule
 	below *layer
 }
 
-// New returns the rules for the work tree that holds root. If root lies inside a repository, the
+// New returns the rules for the work tree that contains root. If root lies inside a repository, the
 // .gitignore files between its top and root apply, and so does its info/exclude. A directory
 // outside any repository has only its own .gitignore files. A missing or unreadable file means no
 // rules.
@@ -57,8 +57,8 @@ func New(root string) *Matcher {
 	if err != nil || rel == "." {
 		return m
 	}
-	// root's own file is read later, like every other below it; only the files above it are read
-	// here.
+	// The .gitignore of root is read later, like all those below root. Only the files above root
+	// are read here.
 	base, dir := "", repo.Top
 	for elem := range strings.SplitSeq(filepath.ToSlash(rel), "/") {
 		m.outer = m.outer.read(dirFS(dir), ".", base)
@@ -119,8 +119,8 @@ func (l *layer) ignores(p string, isDir bool) bool {
 	return false
 }
 
-// Match reports whether git would ignore rel, a path below the root, with slashes, that need not
-// exist. Everything inside an ignored directory is ignored, and so is every .git. The root and
+// Match reports whether git would ignore rel, a path below the root, with slashes. The path need
+// not exist. Everything inside an ignored directory is ignored, and so is every .git. The root and
 // paths that leave it are not ignored.
 func (m *Matcher) Match(rel string, isDir bool) bool {
 	rel = path.Clean(filepath.ToSlash(rel))
@@ -133,7 +133,7 @@ func (m *Matcher) Match(rel string, isDir bool) bool {
 	return parent.ignored || parent.rules.ignores(m.prefix+rel, isDir)
 }
 
-// dir returns the rules in force inside rel. m.mu is held.
+// dir returns the rules that apply inside rel. m.mu is held.
 func (m *Matcher) dir(rel string) dirState {
 	if d, ok := m.dirs[rel]; ok {
 		return d

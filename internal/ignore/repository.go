@@ -13,7 +13,7 @@ type Repository struct {
 	Common string // the parts shared by all work trees: objects, config, info/exclude
 }
 
-// Locate finds the repository whose work tree holds the absolute path dir.
+// Locate finds the repository whose work tree contains the absolute path dir.
 func Locate(dir string) (Repository, bool) {
 	for {
 		git := filepath.Join(dir, ".git")

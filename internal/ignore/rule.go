@@ -6,16 +6,16 @@ import "strings"
 type rule struct {
 	negate   bool
 	dirOnly  bool
-	baseOnly bool   // no slash in the pattern: it is compared with the last path element
+	baseOnly bool   // the pattern has no slash, so it is compared with the last path element
 	prefix   string // leading bytes without wildcards; the whole pattern if glob is nil
-	suffix   string // the text of a pattern "*text"; then glob is nil
+	suffix   string // the text of a pattern "*text"; in that case glob is nil
 	isSuffix bool
 	glob     glob
 }
 
 const wildcards = `*?[\`
 
-// parseRules reads the text of an ignore file. Lines that can match nothing are dropped.
+// parseRules reads the text of an ignore file. Lines that cannot match any path are dropped.
 func parseRules(text string) []rule {
 	text = strings.TrimPrefix(text, "\ufeff")
 	var rules []rule
@@ -75,7 +75,7 @@ func parseRule(p string) (r rule, ok bool) {
 		r.suffix, r.isSuffix = p[1:], true
 		return r, true
 	}
-	// Like git, strip the plain prefix before looking at the stars, so that the ** of "a/b**"
+	// Like git, remove the literal prefix before interpreting the stars, so that the ** of "a/b**"
 	// counts as being at the start of a pattern.
 	if r.baseOnly {
 		i = 0
@@ -85,8 +85,8 @@ func parseRule(p string) (r rule, ok bool) {
 	return r, ok
 }
 
-// matches compares the rule with a path relative to the directory of its file, and with that path's
-// last element.
+// matches compares the rule with a path relative to the directory of the rule's file, and with the
+// last element of that path.
 func (r *rule) matches(path, base string, isDir bool) bool {
 	if r.dirOnly && !isDir {
 		return false

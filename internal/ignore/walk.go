@@ -11,7 +11,7 @@ func Walk(root string, fn fs.WalkDirFunc) error { return New(root).Walk(fn) }
 
 // Walk calls fn for every file and directory of the tree that is not ignored, in lexical order:
 // each directory before its contents, and the root first, as ".". It works like [fs.WalkDir] with
-// ignored files left out: fn's error, [fs.SkipDir] and [fs.SkipAll] have the same meaning, and
+// ignored files left out: errors from fn, [fs.SkipDir] and [fs.SkipAll] have the same meaning, and
 // symbolic links are reported and never followed. Ignored directories are not read at all.
 func (m *Matcher) Walk(fn fs.WalkDirFunc) error {
 	info, err := fs.Stat(m.fsys, ".")
@@ -59,7 +59,7 @@ func (m *Matcher) walk(rel string, d fs.DirEntry, rules *layer, fn fs.WalkDirFun
 		}
 		if err := m.walk(child, e, rules, fn); err != nil {
 			if err == fs.SkipDir {
-				return nil // fn asked to skip the rest of this directory
+				return nil // fn returned the request to skip the rest of this directory
 			}
 			return err
 		}

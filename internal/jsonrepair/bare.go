@@ -109,8 +109,8 @@ func cutShort(text string) bool {
 	return len(text) < 400 && cutNumber.MatchString(text) && !number.MatchString(text)
 }
 
-// bareEnd returns the end of the bare text at the cursor, and whether it ends with a quote whose
-// opening partner is missing.
+// bareEnd returns the end of the bare text at the cursor, and whether the text ends with a quote
+// whose opening quote is missing.
 func (r *repairer) bareEnd() (end int, quoted bool, err error) {
 	if end, ok := r.regexpEnd(); ok {
 		return end, false, nil
@@ -145,8 +145,8 @@ func (r *repairer) bareEnd() (end int, quoted bool, err error) {
 	return len(r.s), false, nil
 }
 
-// quoteInBare decides about a quote in bare text: the next key after a missing comma, or the end of
-// a string whose opening quote is missing.
+// quoteInBare interprets a quote in bare text: it begins the next key after a missing comma, or
+// ends a string whose opening quote is missing.
 func (r *repairer) quoteInBare(j int) (end int, quoted bool, err error) {
 	if r.top() == '{' && r.quotedKeyAt(j) && j > r.i && isSpace(r.s[j-1]) {
 		return j, false, nil
@@ -158,8 +158,8 @@ func (r *repairer) quoteInBare(j int) (end int, quoted bool, err error) {
 	return 0, false, r.fail(Ambiguous, "text is only partly in quotes")
 }
 
-// nextMember reports whether position j, after a comma in an object, starts another member or its
-// end.
+// nextMember reports whether position j, after a comma in an object, starts another member or the
+// end of the object.
 func (r *repairer) nextMember(j int) bool {
 	switch r.at(j) {
 	case 0, '}', ']', ',':
@@ -235,7 +235,8 @@ func (r *repairer) key() error {
 	return nil
 }
 
-// quotedEndsKey reports whether key": is at end: a key whose opening quote is missing.
+// quotedEndsKey reports whether the bare text that ends at the parameter end is a key whose opening
+// quote is missing, as in key": 1.
 func (r *repairer) quotedEndsKey(end int) bool {
 	return r.at(end) == '"' && r.at(r.skipBlank(end+1)) == ':'
 }

@@ -101,7 +101,8 @@ func (r *repairer) memberAt() error {
 	return r.value()
 }
 
-// list repairs the elements up to the closing bracket end. many reports whether a comma was seen.
+// list repairs the elements up to the closing bracket end. The result many reports whether there
+// was a comma.
 func (r *repairer) list(end byte) (many bool, err error) {
 	open := byte('[')
 	if end == ')' {
@@ -145,7 +146,8 @@ func (r *repairer) list(end byte) (many bool, err error) {
 	return many, nil
 }
 
-// tuple repairs Python's parentheses: a list, or one value in brackets if there is no comma.
+// tuple repairs Python's parentheses: with a comma they become a list, otherwise the single value
+// in them.
 func (r *repairer) tuple() error {
 	start := len(r.out)
 	many, err := r.list(')')
@@ -154,14 +156,14 @@ func (r *repairer) tuple() error {
 	}
 	r.note(fixTuple)
 	if !many && len(r.out) > start+2 {
-		r.out[start] = ' ' // replace it with a space, which JSON allows: cheaper than moving the value
+		r.out[start] = ' ' // replace the bracket with a space, which JSON allows and which is cheaper than moving the value
 		r.out = r.out[:len(r.out)-1]
 	}
 	return nil
 }
 
-// between handles the text between two elements: closing brackets, commas and ellipses. done means
-// that the container ends, again that between must be called again.
+// between handles the text between two elements: closing brackets, commas and ellipses. The result
+// done means that the container ends; again means that between must be called again.
 func (r *repairer) between(first, comma *bool, end byte) (done, again bool, err error) {
 	c := r.at(r.i)
 	switch {
@@ -200,9 +202,9 @@ func containerName(end byte) string {
 	return "a list"
 }
 
-// wrongClose handles a closing bracket of another kind than the innermost open one.
+// wrongClose handles a closing bracket that does not match the innermost open one.
 func (r *repairer) wrongClose(c byte) (done, again bool, err error) {
-	open := c - 2 // '[' and '{' are two below their partners in ASCII
+	open := c - 2 // in ASCII, '[' and '{' are two below their closing brackets
 	if c == ')' {
 		open = '('
 	}

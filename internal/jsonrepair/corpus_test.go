@@ -20,7 +20,7 @@ type corpusRow struct {
 }
 
 // cutOff reports, without using the repairer, whether a text ends inside a string, object or list,
-// or in the middle of a number or literal: the model was stopped there, and the text must not be
+// or in the middle of a number or literal: the model was stopped there, so the text must not be
 // completed.
 func cutOff(s string) bool {
 	s = strings.TrimSpace(s)
@@ -43,7 +43,7 @@ func cutOff(s string) bool {
 
 // TestCorpus repairs real malformed calls collected from the tests of other libraries. At least 95
 // % of the complete core rows must be repaired. Rows whose text was cut off must be refused,
-// although those libraries complete them.
+// although the other libraries complete them.
 //
 // Evidence: tools · Malformed arguments are repaired
 func TestCorpus(t *testing.T) {
@@ -95,7 +95,7 @@ func TestCorpus(t *testing.T) {
 }
 
 // endsWhole reports whether the end of a text looks like the end of a complete value. Quotes inside
-// strings, or missing ones, mislead cutOff, so such a text may be repaired or refused.
+// strings, and missing quotes, mislead cutOff, so such a text may either be repaired or refused.
 func endsWhole(s string) bool {
 	if strings.Count(s, "```") == 2 {
 		return true

@@ -104,8 +104,9 @@ func (r *repairer) several() error {
 	return nil
 }
 
-// trailer checks the text after the value. Brackets, a fence and plain words may be dropped;
-// another value, or a quote that may be left over from an earlier guess about quotes, may not.
+// trailer checks the text after the value. Brackets, a fence and plain words may be dropped.
+// Another value must not be dropped, nor a quote that may be left over from an earlier guess about
+// quotes.
 func (r *repairer) trailer() error {
 	for {
 		r.space()
@@ -132,7 +133,7 @@ func (r *repairer) trailer() error {
 	}
 }
 
-// guessed reports whether a judgement about quotes was made.
+// guessed reports whether the repair is based on a guess about quotes.
 func (r *repairer) guessed() bool { return r.noted(fixInnerQuotes) || r.noted(fixMissingQuote) }
 
 func (r *repairer) prose() error {

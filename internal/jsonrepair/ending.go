@@ -3,8 +3,8 @@ package jsonrepair
 import "strings"
 
 // ending finds the end of a string whose inner quotes may be unescaped. A quote ends the string if
-// the text after it could only follow a string: a colon after a key; a closing bracket, or a comma
-// and the next element, after a value. Any other quote belongs to the text.
+// the text after the quote can only follow a string: for a key, a colon; for a value, a closing
+// bracket, or a comma and the next element. Any other quote belongs to the text.
 type ending struct {
 	r       *repairer
 	q       quote
@@ -12,12 +12,12 @@ type ending struct {
 	doubled bool // the string opened with two quotes
 	start   int
 
-	end, next   int  // of the content; after the closing quote
-	inner       int  // unescaped quotes inside
+	end, next   int  // end of the content; position after the closing quote
+	inner       int  // number of unescaped quotes in the content
 	pair        bool // the last inner quote opens a pair, as in say "hi
-	closedTwice bool // it closed with two quotes
+	closedTwice bool // the string closed with two quotes
 	depth       int  // brackets open inside the text
-	member      bool // something that looks like the next member is inside the text, outside brackets
+	member      bool // the text contains something that looks like the next member, outside brackets
 }
 
 func (e *ending) find() error {
@@ -57,7 +57,7 @@ func (e *ending) fail(at int, msg string) error {
 	return &Error{Kind: Ambiguous, Offset: at, Msg: msg}
 }
 
-// tryQuote decides about the quote at j, n bytes long.
+// tryQuote interprets the quote at j, which is n bytes long.
 func (e *ending) tryQuote(j, n int) (done bool, err error) {
 	r := e.r
 	if e.doubled && e.q.closes(r.s, j+n) > 0 && e.accepts(j+2*n) {
@@ -88,15 +88,15 @@ func (e *ending) tryQuote(j, n int) (done bool, err error) {
 	return false, nil
 }
 
-// opens reports whether the quote at j opens a pair inside the text: it comes before a word, not
-// after one.
+// opens reports whether the quote at j opens a pair inside the text: that is, whether it precedes a
+// word rather than follows one.
 func (e *ending) opens(j, n int) bool {
 	s := e.r.s
 	before := j == e.start || strings.IndexByte(" \t\n([{=,:<>+", s[j-1]) >= 0
 	return before && j+n < len(s) && !isSpace(s[j+n])
 }
 
-// close ends the string at the quote at end, unless the contents make that a guess.
+// close ends the string at the quote at the parameter end, unless the contents make that a guess.
 func (e *ending) close(end, next int) error {
 	switch {
 	case e.inner > 0 && e.member:
@@ -116,7 +116,7 @@ func (e *ending) accepts(i int) bool {
 		return r.at(j) == ':' || e.inner == 0 && j > i && r.valueAt(j)
 	}
 	if e.pair || e.inner > 0 && e.depth > 0 {
-		return false // it closes a pair inside the text, or is inside brackets of JSON or code within the string
+		return false // the quote closes a pair inside the text, or is inside brackets of JSON or code within the string
 	}
 	if j >= len(r.s) {
 		return true
@@ -158,7 +158,7 @@ func (e *ending) commaAccepts(j int) bool {
 	return e.inner == 0 || r.valueAt(j)
 }
 
-// unended decides about a string that no quote could end.
+// unended handles a string that no quote could end.
 func (e *ending) unended(firstQuote int) error {
 	if e.inner == 1 && !e.key && e.r.top() == '{' && strayEnd.MatchString(e.r.s[firstQuote+1:]) {
 		e.end, e.next, e.inner = firstQuote, firstQuote+1, 0

@@ -58,7 +58,8 @@ func (r *repairer) space() {
 // unclosed comments would be searched to the end of the text.
 const aheadComment = 256
 
-// comment returns the length of a comment at i, or 0. A comment longer than limit counts as none.
+// comment returns the length of a comment at i, or 0. A comment that is longer than limit does not
+// count as a comment.
 func (r *repairer) comment(i, limit int) int {
 	rest := r.s[i:]
 	if len(rest) > limit {
@@ -81,8 +82,8 @@ func (r *repairer) comment(i, limit int) int {
 }
 
 // skipBlank returns the position after blanks and closed comments at i, without recording them as
-// repairs. Because it only looks ahead, it does not skip a line comment that runs to the end of the
-// text, which may be text.
+// repairs. It does not skip a line comment that extends to the end of the input, because that may
+// turn out not to be a comment.
 func (r *repairer) skipBlank(i int) int {
 	for i < len(r.s) {
 		if isSpace(r.s[i]) {

@@ -1,12 +1,12 @@
-// Package jsonrepair repairs the JSON that language models get wrong: trailing commas, single or
-// smart quotes, Python literals, Markdown fences, comments, unescaped quotes and line breaks inside
-// strings, missing commas and brackets.
+// Package jsonrepair repairs typical errors in JSON from language models: trailing commas, single
+// or smart quotes, Python literals, Markdown fences, comments, unescaped quotes and line breaks
+// inside strings, missing commas and brackets.
 //
-// It repairs only text that has one reading. Text that ends inside a string, list or object was cut
-// off and is refused: closing it would execute half a file write as if it were complete. Text that
-// can be read in two ways, such as a key without a value, is refused too. Every repair has a
-// [Risk], because dropping a trailing comma is certain while distinguishing an inner quote from a
-// closing one is a judgement.
+// It repairs only text with a single interpretation. Text that ends inside a string, list or object
+// was cut off and is refused: if it were completed, half of a file might be written as if it were
+// the whole. Ambiguous text, such as a key without a value, is refused too. Every repair has a
+// [Risk], because some repairs are certain, such as dropping a trailing comma, and others are a
+// guess, such as distinguishing an inner quote from a closing one.
 //
 // The text is read once from left to right, with look-ahead that is bounded by the next quote, so
 // the work is linear in its length.
@@ -25,9 +25,9 @@ type Risk uint8
 // The risks, in increasing order.
 const (
 	None   Risk = iota // nothing was changed
-	Low                // spelling only: no other reading exists
-	Medium             // structure: other readings are contradicted by the text
-	High               // a judgement: the result is likely, and the model should see what was assumed
+	Low                // spelling only: no other interpretation exists
+	Medium             // structure: the text contradicts other interpretations
+	High               // a guess: the result is likely right, and the model should see the assumption
 )
 
 // String returns "none", "low", "medium" or "high".
@@ -35,23 +35,23 @@ func (r Risk) String() string { return [...]string{"none", "low", "medium", "hig
 
 // Result is repaired JSON.
 type Result struct {
-	JSON  []byte   // valid JSON; the input itself when it was valid
-	Notes []string // what was repaired, in words, each kind once
-	Risk  Risk     // the highest of all repairs
+	JSON  []byte   // valid JSON; the input itself if that was valid
+	Notes []string // descriptions of the repairs, one for each kind
+	Risk  Risk     // the highest risk of all repairs
 }
 
-// Kind classifies why text was refused.
+// Kind is the kind of reason why text was refused.
 type Kind uint8
 
 // The kinds of refusal.
 const (
-	Malformed Kind = iota // not JSON in any reading
+	Malformed Kind = iota // not JSON in any interpretation
 	Truncated             // it ends before it is complete
-	Ambiguous             // it has several readings
+	Ambiguous             // it has several interpretations
 	TooDeep               // nested beyond maxDepth
 )
 
-// Error says why text was refused and where.
+// Error is the reason why text was refused, and the position.
 type Error struct {
 	Kind   Kind
 	Offset int // in bytes
@@ -141,7 +141,8 @@ func Repair(text []byte) (Result, error) {
 	return repair(string(text), 0)
 }
 
-// errEscaped reports escaped quotes outside of a string: the whole text is escaped once too often.
+// errEscaped reports escaped quotes outside of a string: the whole text has one level of escapes
+// too many.
 var errEscaped = errors.New("escaped outside a string")
 
 func repair(s string, fixes uint64) (Result, error) {

@@ -218,8 +218,8 @@ func hostile(n int) map[string]string {
 	}
 }
 
-// TestHostile: repairing is linear in the input. It reads 4 MB each, which would take hours if it
-// were quadratic.
+// TestHostile checks that the time for a repair is linear in the input. Each input has 4 MB, which
+// would take hours if the time were quadratic.
 func TestHostile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")

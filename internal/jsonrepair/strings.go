@@ -9,7 +9,7 @@ import (
 type quote struct {
 	size    int    // bytes of the opening mark
 	closers string // the marks that may close it
-	plain   bool   // JSON's own
+	plain   bool   // the quotation mark of JSON
 }
 
 // quoteAt returns the quote that opens at i.
@@ -148,7 +148,8 @@ func (r *repairer) encode(raw string) {
 	r.out = append(r.out, '"')
 }
 
-// escape writes the escape that raw starts with and returns how many bytes of raw it took.
+// escape writes the escape that raw starts with, and returns the number of bytes of raw that it
+// used.
 func (r *repairer) escape(raw string) int {
 	if len(raw) == 1 {
 		r.note(fixEscape)

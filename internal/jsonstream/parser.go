@@ -23,7 +23,7 @@ type Parser struct {
 
 	num      numState
 	literal  string // the remaining bytes of true, false or null
-	hex      rune   // of \uXXXX, and the number of digits still to come
+	hex      rune   // value of \uXXXX so far, and the number of digits still to come
 	digits   int
 	high     rune    // a high surrogate that waits for its partner, or 0
 	pending  [4]byte // the start of a character that is split between two pieces
@@ -71,7 +71,7 @@ func (p *Parser) Feed(piece string) error {
 	return p.err
 }
 
-// plainRun returns the number of bytes at the start of s that stand for themselves inside a string.
+// plainRun returns the number of bytes at the start of s that need no decoding inside a string.
 func plainRun(s string) int {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= utf8.RuneSelf {
@@ -98,8 +98,8 @@ func (p *Parser) Close() error {
 // [Parser.Close].
 func (p *Parser) Done() bool { return p.err == nil && p.state == ended }
 
-// Root returns the value read so far, or nil before its first byte. Read it only between calls of
-// Feed.
+// Root returns the value read so far, or nil before its first byte. It must be read only between
+// calls of Feed.
 func (p *Parser) Root() *Node { return p.root }
 
 // Value returns the value so far, as encoding/json decodes it into an any, numbers as

@@ -107,8 +107,9 @@ func TestParserShowsWhatIsKnown(t *testing.T) {
 	}
 }
 
-// TestParserIsLinear counts work, not time: the text of a growing string is shared, so looking at
-// it after every byte allocates no more per byte for a text of twice the length.
+// TestParserIsLinear counts allocations instead of time. Since the text of a growing string is
+// shared, reading the text after every byte must not allocate more per byte if the text is twice as
+// long.
 func TestParserIsLinear(t *testing.T) {
 	allocated := func(n int) float64 {
 		doc := `{"content":"` + strings.Repeat("x", n) + `"}`

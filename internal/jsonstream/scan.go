@@ -2,8 +2,8 @@
 package jsonstream
 
 // Scanner detects when a JSON object or array that arrives in pieces is complete, reading each byte
-// once. It checks nesting and strings only, not grammar: a value it calls complete may still be
-// invalid JSON. The zero value is ready.
+// once. It checks only nesting and strings, not the grammar, so a value that it reports as complete
+// may still be invalid JSON. The zero value is ready.
 type Scanner struct {
 	depth    int
 	inString bool

@@ -5,7 +5,7 @@ type place int
 
 const (
 	inFile  place = iota // the file, a namespace, extern "C"
-	inClass              // members: in some languages methods have no keyword
+	inClass              // members; in some languages, methods have no keyword
 	inFace               // members without bodies: interfaces, protocols, traits
 	inEnum
 	inValue // an object literal
@@ -15,7 +15,7 @@ const (
 // A block is an open pair of braces.
 type block struct {
 	place   place
-	def     int // definition whose body it is, or -1
+	def     int // definition whose body this block is, or -1
 	paren   int // brackets open around it
 	head    int // start of the statement that contains it
 	pending int // the definition of that statement, or -1
@@ -33,8 +33,8 @@ type bracesReader struct {
 	head    int
 	pending int    // definition that the current statement belongs to, or -1
 	skip    int    // tokens before this index are inside something that is not read
-	old     bool   // this head contained a semicolon: parameters in K&R style
-	adorned [2]int // a statement's start, and the position up to which its decorations were read
+	old     bool   // the current head contains a semicolon, because its parameters are in K&R style
+	adorned [2]int // a statement's start, and the end of the decorations read so far
 }
 
 func (b *bracesReader) read() {
@@ -105,7 +105,7 @@ func (b *bracesReader) macroLine(i int) []byte {
 	}
 }
 
-// put appends a definition, with its surroundings.
+// put appends a definition, adding its container and depth.
 func (b *bracesReader) put(d Def) int {
 	var outer *Def
 	for i := len(b.blocks) - 1; i >= 0 && outer == nil; i-- {
@@ -242,8 +242,8 @@ func (b *bracesReader) close(i int) {
 	b.restart(i + 1)
 }
 
-// resync leaves blocks that cannot contain a function at the beginning of a line: a closing brace
-// is missing before it.
+// resync leaves blocks that cannot contain a function which begins at the start of a line, because
+// a closing brace must be missing before it.
 func (b *bracesReader) resync(i int) {
 	for len(b.blocks) > 1 && b.top().place != inFile && b.column(b.head) == 0 {
 		top := b.top()
@@ -280,11 +280,11 @@ func (b *bracesReader) endsBefore(i int) bool {
 			return false
 		}
 	}
-	return b.adornedTo() < i // else only decorations have been read
+	return b.adornedTo() < i // otherwise only decorations have been read
 }
 
-// adornedTo returns the end of this statement's decorations, without reading them again on each
-// line.
+// adornedTo returns the end of this statement's decorations. It remembers the result, so as not to
+// read them again on each line.
 func (b *bracesReader) adornedTo() int {
 	if b.adorned[0] != b.head || b.adorned[1] < b.head {
 		b.adorned = [2]int{b.head, b.head}

@@ -13,12 +13,12 @@ import (
 //
 //	header     magic, version, number of documents, of names and of definitions, end of each section
 //	names      sorted without regard to case, in groups of nameGroup, each name with the length of its postings
-//	groups     for each group: where its names begin, where its postings begin
+//	groups     for each group: start of its names, start of its postings
 //	postings   for each name: documents and numbers of its definitions, documents and lines of its references
 //	defs       for each document its definitions
-//	documents  for each document: where its definitions begin, the number of its first; one more at the end
+//	documents  for each document: start of its definitions, number of the first; one more entry at the end
 //	signatures packed, in blocks of some packSize bytes
-//	packs      for each block: its first document, where it begins
+//	packs      for each block: its first document, its start
 const (
 	indexMagic   = "LSYM"
 	indexVersion = 1
@@ -57,7 +57,7 @@ type nameEntry struct {
 }
 
 // Encode writes the symbols of documents 0, 1, ... as one block of bytes for [Open]. Equal input
-// gives equal bytes.
+// results in equal bytes.
 func Encode(files []Result) []byte {
 	e := encoder{names: map[string]*nameEntry{}}
 	e.gather(files)
@@ -221,7 +221,7 @@ func (e *encoder) writeDocs(sec *[numSections][]byte, files []Result) {
 	sec[secDefs], sec[secDocs] = defs, u32(u32(docs, len(defs)), first)
 }
 
-// appendSmall writes three numbers into one byte if they are as small as they usually are.
+// appendSmall writes three numbers into one byte if they are as small as usual.
 func appendSmall(b []byte, line, doc, depth int) []byte {
 	if line < 4 && doc < 8 && depth < 7 {
 		return append(b, byte(line|doc<<2|depth<<5))

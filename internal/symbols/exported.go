@@ -34,7 +34,8 @@ func Exported(language string, d Def, outer *Def) bool {
 	return !has("private") && !has("fileprivate") && !has("protected")
 }
 
-// words80 returns a function that reports whether a word is at the beginning of a signature.
+// words80 returns a function that reports whether a word occurs in the first 80 bytes of a
+// signature.
 func words80(signature string) func(string) bool {
 	if len(signature) > 80 {
 		signature = signature[:80]

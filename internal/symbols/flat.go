@@ -47,8 +47,8 @@ func (r *reader) shellFunction(i int) {
 	r.defs = append(r.defs, d)
 }
 
-// closing returns the line of the brace that closes the one at i: the first closing brace with the
-// indentation of its line.
+// closing returns the line of the brace that closes the one at i: the first closing brace that is
+// indented like the line of the opening brace.
 func (r *reader) closing(i int) int {
 	first := i
 	for first > 0 && !r.toks[first].first {
@@ -60,7 +60,7 @@ func (r *reader) closing(i int) int {
 			return int(r.toks[j].line)
 		}
 		if r.toks[j].first && (r.is(j, "function") || r.column(j) <= indent && r.kind(j+1) == '(' && r.kind(j+2) == ')') {
-			break // another function: this one has no such brace
+			break // another function begins, so this one has no such brace
 		}
 	}
 	return int(r.toks[i].line)

@@ -14,8 +14,8 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // TestForms reads snippets with the forms of definition of each language, and compares the result
-// with a list made by hand: indentation is depth, then come the lines, the line of the name and of
-// the comment, kind, name, + for exported.
+// with a list made by hand: each entry is indented by its depth and has the lines, the line of the
+// name and of the comment, the kind, the name, and + if it is exported.
 func TestForms(t *testing.T) {
 	names, err := filepath.Glob("testdata/forms/*")
 	if err != nil || len(names) < 20 {
@@ -77,8 +77,8 @@ func show(r Result) string {
 	return strings.TrimSpace(b.String()) + "\n"
 }
 
-// TestTokensFindGo: the token reader finds at least 95 % of the top-level definitions in Go's
-// library that go/parser finds.
+// TestTokensFindGo checks that the token reader finds at least 95 % of the top-level definitions in
+// Go's library that go/parser finds.
 func TestTokensFindGo(t *testing.T) {
 	paths, texts, _ := corpus(t, filepath.Join(runtimeRoot(), "src", "net"), ".go")
 	want, got := 0, 0

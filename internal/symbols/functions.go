@@ -52,7 +52,8 @@ func (b *bracesReader) cHead(i int, in *block) {
 	}
 }
 
-// cFunction returns a function whose name is at a token, with the class before it: A::B::c.
+// cFunction returns the function whose name is at the given token, with the class that precedes the
+// name, as in A::B::c.
 func (b *bracesReader) cFunction(kind string, name, end int) Def {
 	text := name
 	if b.testMacro(name, end) { // TEST(Suite, Case) {
@@ -139,8 +140,8 @@ func (b *bracesReader) hasWord(from, to int, word string) bool {
 	return false
 }
 
-// equals reports whether a head contains an = outside of brackets, other than that of operator= and
-// of defaults.
+// equals reports whether a head contains an = outside of brackets, other than in operator= or in "=
+// default" and the like.
 func (b *bracesReader) equals(from, to int) bool {
 	depth := 0
 	for i := from; i < to && i < from+maxHead; i++ {
@@ -212,7 +213,7 @@ func (b *bracesReader) callable(from, to int) (int, bool) {
 		case '(':
 			end := b.matching(i)
 			if b.fam.style == styleC && name < 0 && b.kind(i+1) == '*' && b.kind(i+2) == tokIdent && b.kind(i+3) == '(' {
-				return i + 2, true // a function that returns a pointer to one
+				return i + 2, true // a function that returns a pointer to a function
 			}
 			i = end
 		case '[':
@@ -248,8 +249,8 @@ func (b *bracesReader) named1(i, to int) bool {
 	return !b.fam.isControl(b.text(b.toks[i]))
 }
 
-// typed reports whether a type precedes a name, or the name needs none: constructors, and macros in
-// C.
+// typed reports whether a type precedes a name, or the name needs no type, as with constructors,
+// and macros in C.
 func (b *bracesReader) typed(from, name int) (int, bool) {
 	if name < 0 {
 		return 0, false

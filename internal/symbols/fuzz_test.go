@@ -12,7 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzOf feeds every language arbitrary text, and checks what callers rely on.
+// FuzzOf passes arbitrary text to the reader of every language, and checks the properties that
+// callers rely on.
 func FuzzOf(f *testing.F) {
 	seeds, _ := filepath.Glob("testdata/forms/*")
 	for _, s := range seeds {

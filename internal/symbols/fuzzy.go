@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// Fuzzy returns up to limit defined names that a person who typed s may mean, the best first: the
-// name itself, names with that prefix, names whose parts have such prefixes (gsn for
-// getServerName), names that contain it, names that contain its letters in order, and names within
-// two typing mistakes of it.
+// Fuzzy returns up to limit defined names that a person who typed s may mean, the best first. In
+// order: the name itself, names with that prefix, names whose parts have such prefixes (gsn for
+// getServerName), names that contain s, names that contain the letters of s in order, and names
+// that differ from s by at most two typing mistakes.
 func (x *Index) Fuzzy(s string, limit int) []Name {
 	if s == "" || len(s) > 200 {
 		return nil
@@ -47,13 +47,13 @@ type query struct {
 	rows       [3][256]uint8 // for the edit distance
 }
 
-// score rates how well a name matches, 0 for not at all.
+// score rates how well a name matches. It returns 0 if the name does not match.
 func (q *query) score(name []byte) float64 {
 	if string(name) == q.text {
 		return 1
 	}
 	folded := q.lower(name)
-	if !subsequence(folded, q.fold) { // then it is no substring, prefix or sequence of parts either
+	if !subsequence(folded, q.fold) { // in this case it is not a substring, prefix or sequence of parts either
 		return q.slips(folded)
 	}
 	share := float64(len(q.fold)) / float64(max(len(folded), 1))
@@ -113,9 +113,8 @@ func subsequence(s []byte, q string) bool {
 	return i == len(q)
 }
 
-// humps reports whether q consists of prefixes of the parts of a name, in order and from the first
-// part on: gsn, getSN and servn for get_server_name or getServerName. The first part may be left
-// out.
+// humps reports whether q consists of prefixes of the parts of a name, in order, starting with the
+// first or second part: gsn, getSN and servn match get_server_name and getServerName.
 func humps(name, q string) bool {
 	parts := splitParts(name)
 	for first := range min(2, len(parts)) {
@@ -176,15 +175,15 @@ func splitParts(name string) []string {
 	return parts
 }
 
-// nextLower reports whether the letter after the first is in lower case, as in the S of HTTPServer.
+// nextLower reports whether the second letter of s is in lower case, as after the S in HTTPServer.
 func nextLower(s string) bool {
 	_, n := utf8.DecodeRuneInString(s)
 	c, _ := utf8.DecodeRuneInString(s[n:])
 	return unicode.IsLower(c)
 }
 
-// distance returns the number of letters to insert, delete, change or swap with their neighbour, or
-// 3 if it is more than two.
+// distance returns the number of letters to insert, delete, change or swap with their neighbour in
+// order to get from one word to the other, or 3 if it is more than two.
 func (q *query) distance(s []byte) int {
 	a, b := q.fold, s
 	if d := len(a) - len(b); d > 2 || d < -2 || len(a) > 250 || len(b) > 250 {

@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// ofGo reads Go with go/parser. Definitions that a syntax error hides from it are found by tokens.
+// ofGo reads Go with go/parser. Definitions that go/parser misses because of a syntax error are
+// found by the token reader.
 func ofGo(src []byte) Result {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "", src, parser.SkipObjectResolution|parser.ParseComments)
@@ -37,7 +38,7 @@ func ofGo(src []byte) Result {
 	return r
 }
 
-// addMissing adds the definitions of from at positions where r has none.
+// addMissing adds those definitions of the parameter from for whose positions r has no definition.
 func (r *Result) addMissing(from Result) {
 	own := len(r.Defs)
 	for _, d := range from.Defs {
@@ -178,7 +179,7 @@ func (g *goFile) typeSpec(d *ast.GenDecl, s *ast.TypeSpec) {
 }
 
 // blankGoComments returns the text without its comments. It is only used for signatures, which have
-// few.
+// few comments.
 func blankGoComments(src []byte) []byte {
 	var x lexer
 	x.reset(languages[".go"].syntax, src)

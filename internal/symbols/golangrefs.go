@@ -84,7 +84,7 @@ func (g *goFile) typeCases(s *ast.TypeSwitchStmt) {
 	}
 }
 
-// typeUse records the names in a type. Types with fields are left to the walk.
+// typeUse records the names in a type. Types with fields are left to the walk over the file.
 func (g *goFile) typeUse(e ast.Expr) {
 	for range maxGoType {
 		switch t := e.(type) {

@@ -74,7 +74,7 @@ func (b *bracesReader) angles(i int) int {
 	return i + 1
 }
 
-// begin looks in a statement that begins at i for a keyword that makes it a definition.
+// begin searches a statement that begins at i for a keyword that makes it a definition.
 func (b *bracesReader) begin(i int) {
 	place := b.top().place
 	if place == inValue || b.fam.words == nil {
@@ -205,8 +205,8 @@ func (b *bracesReader) named(i, j, name int, kind, container string) {
 	case k != tokIdent:
 		return
 	case fam.style == styleJS || fam.style == styleJava:
-		// "type", "module" and "record" can be names too; then no name follows them. The same holds
-		// for fields called class.
+		// "type", "module" and "record" can be names themselves; in that case, no name follows
+		// them. The same holds for fields named class.
 		if next := b.kind(name + 1); (kind == Type && next != '=' && next != '<') || (kind == Module && next != '{' && next != '.') || b.is(j, "record") && next != '(' && next != '<' && next != '{' {
 			if !(b.fam.name == "csharp" && kind == Module && next == ';' || b.is(name, "struct") || b.is(name, "class")) {
 				return
@@ -244,7 +244,7 @@ func (b *bracesReader) named(i, j, name int, kind, container string) {
 	}
 }
 
-// closes returns the token that closes the bracket at i, however far away.
+// closes returns the token that closes the bracket at i, without a limit on the distance.
 func (b *bracesReader) closes(i int) int {
 	depth := 0
 	for ; i < len(b.toks); i++ {

@@ -17,8 +17,8 @@ type nest struct {
 	open []openDef
 }
 
-// leave closes the definitions that a line with that indentation is not part of. Their last line is
-// last.
+// leave closes the definitions to which a line with the given indentation does not belong. The
+// parameter last is their last line.
 func (n *nest) leave(indent, last int) {
 	for len(n.open) > 0 && n.open[len(n.open)-1].indent >= indent {
 		d := &n.r.defs[n.open[len(n.open)-1].def]
@@ -170,7 +170,7 @@ func (r *reader) pythonHead(i int) int {
 	return min(i+1, len(r.toks))
 }
 
-// maxHead limits the number of tokens searched for a name or an end.
+// maxHead limits the number of tokens that are searched for a name or for the end of a head.
 const maxHead = 4000
 
 // def builds a definition from the token of its name and the first token and end of its head.

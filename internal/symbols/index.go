@@ -13,8 +13,8 @@ import (
 	"sync"
 )
 
-// An Index answers queries about the symbols of many documents from the bytes of [Encode]. It keeps
-// these bytes, which may be a mapped file, and never changes them. It may be used by several
+// An Index answers queries about the symbols of many documents from the bytes of [Encode]. An Index
+// keeps these bytes, which may be a mapped file, and never changes them. It may be used by several
 // goroutines at once. Damaged bytes cause wrong or empty answers, never a panic.
 type Index struct {
 	sec         [numSections][]byte
@@ -22,7 +22,7 @@ type Index struct {
 	defs        int
 
 	mu     sync.Mutex
-	opened int // number of the unpacked pack
+	opened int // number of the pack that is unpacked
 	lines  []string
 }
 
@@ -74,10 +74,11 @@ type Name struct {
 	Defs  int
 	Score float64
 
-	begin, mid, end int // of its postings
+	begin, mid, end int // positions of its postings
 }
 
-// reading is a cursor over untrusted bytes: beyond their end it reads zeros, and ok is false.
+// reading is a cursor over untrusted bytes. Beyond their end it reads zeros, and its field ok is
+// false.
 type reading struct {
 	b   []byte
 	bad bool
@@ -161,7 +162,7 @@ func (x *Index) group(g int, f func(i int, name []byte, n Name) bool) bool {
 
 func (x *Index) groups() int { return (x.names + nameGroup - 1) / nameGroup }
 
-// groupOf returns the last group whose first name is not after a folded one.
+// groupOf returns the last group whose first name does not sort after the given folded name.
 func (x *Index) groupOf(folded string) int {
 	g := sort.Search(x.groups(), func(g int) bool {
 		after := false
@@ -254,7 +255,7 @@ func (x *Index) Refs(name string) []Use {
 func (x *Index) Names() int { return x.names }
 
 // EachName calls fn for every name, sorted without regard to case, until fn returns false. The
-// bytes are valid until fn returns, and n has no Name.
+// bytes are valid until fn returns, and the field Name of n is not set.
 func (x *Index) EachName(fn func(name []byte, n Name) bool) {
 	for g := range x.groups() {
 		on := true
@@ -396,8 +397,8 @@ func (x *Index) signatures(doc int) []string {
 	return x.lines[first:]
 }
 
-// maxPack limits the unpacked size of a pack in bytes. Signatures beyond it are lost: no real
-// document has that many.
+// maxPack limits the unpacked size of a pack in bytes. Signatures beyond this size are lost, but no
+// real document has that many.
 const maxPack = 4 << 20
 
 func unpack(data []byte) []string {

@@ -58,7 +58,7 @@ const (
 
 // A word describes a keyword at the beginning of a statement.
 type word struct {
-	kind  string // of the definition; "" for a modifier
+	kind  string // kind of the definition; "" for a modifier
 	name  naming
 	inner bool // allowed inside a function
 }
@@ -68,7 +68,7 @@ type naming int
 
 const (
 	nameNext     naming = iota // the next identifier
-	nameTagged                 // C's struct x, which is a definition only if a brace follows
+	nameTagged                 // struct x in C, which is a definition only if a brace follows
 	nameImpl                   // Rust's impl X for Y
 	nameReceiver               // after a receiver in parentheses, or the last element of a path: func (r T) x, fun A.b
 	nameMacro                  // macro_rules! x
@@ -92,12 +92,13 @@ var modifier = word{}
 
 var (
 	slashes = [][2]string{{"/*", "*/"}}
-	// control are words that name no function; a parenthesis after them does not make a call.
+	// control lists words that cannot name a function; a parenthesis after them does not make a
+	// call.
 	control = words("if for while switch catch return else new sizeof throw await case typeof function super foreach elif "+
 		"synchronized func fn def fun class struct interface enum static_assert alignof decltype defined _Static_assert "+
 		"__attribute__ __declspec alignas noexcept throws extends implements instanceof void int char long short unsigned "+
 		"float double bool constexpr explicit operator union asm __asm__ volatile", modifier)
-	// spoken are further such words, in languages that use words as operators. In other languages
+	// spoken lists further such words in languages that use words as operators. In other languages
 	// they are valid names.
 	spoken = words("and or not in is as when unless elsif until then yield lambda del assert raise except finally with do end", modifier)
 )

@@ -8,8 +8,8 @@ type condition struct {
 	taken bool // one of its branches was read
 }
 
-// directive reads a preprocessor line. If the branches of a condition would unbalance braces, only
-// the first is read.
+// directive reads a preprocessor line. If reading all branches of a condition would unbalance the
+// braces, only the first branch is read.
 func (x *lexer) directive() {
 	from, end := x.pos, x.directiveEnd()
 	i := from + 1

@@ -2,8 +2,8 @@ package symbols
 
 import "bytes"
 
-// quote reads a string or character. A quote that is not closed where it must be becomes a separate
-// token, as in text between tags.
+// quote reads a string or character. A quote that is not closed in time becomes a separate token,
+// as for apostrophes in text between tags.
 func (x *lexer) quote(c byte) {
 	s := x.syn
 	switch {
@@ -52,13 +52,13 @@ func (x *lexer) short(c byte) {
 }
 
 // maxOpen limits the number of unclosed multi-line strings that are searched to the end of the
-// text. Real files have fewer, and each search costs the length of the text.
+// text. Real files have fewer, and each search takes time proportional to the length of the text.
 const maxOpen = 8
 
 // maxRegex limits the length of a regular expression in bytes.
 const maxRegex = 500
 
-// finishString adds src[from:to] as one token; line is where it ends.
+// finishString adds src[from:to] as one token, which ends in the given line.
 func (x *lexer) finishString(from, to int, line uint32) {
 	x.emit(tokString, from, min(to, x.until))
 	x.line = line
@@ -114,7 +114,7 @@ func (x *lexer) template() {
 	}
 	from, line := x.pos, x.line
 	var nest []int // for each open ${: the open braces inside
-	in := true     // in text, not in code
+	in := true     // in the text of a template, not in code
 	i := x.pos + 1
 	for ; i < x.until; i++ {
 		switch c := x.src[i]; {
@@ -127,9 +127,9 @@ func (x *lexer) template() {
 		case c == '`' && in && len(nest) == 0:
 			x.finishString(from, i+1, line)
 			return
-		case c == '`' && in: // closes a nested one
+		case c == '`' && in: // closes a nested template
 			nest[len(nest)-1], in = nest[len(nest)-1]-tickOpen, false
-		case c == '`': // opens one within code
+		case c == '`': // opens a template within code
 			nest[len(nest)-1], in = nest[len(nest)-1]+tickOpen, true
 		case in && c == '$' && i+1 < x.until && x.src[i+1] == '{':
 			nest, in = append(nest, 0), false
@@ -236,7 +236,8 @@ func (s *syntax) prefixed(word, rest []byte) bool {
 	return false
 }
 
-// regexStarts distinguishes a regular expression from a division by the token before it.
+// regexStarts reports whether a slash begins a regular expression rather than being a division,
+// judged by the token before it.
 func (x *lexer) regexStarts() bool {
 	if x.pos+1 >= x.until || x.src[x.pos+1] == ' ' && x.syn.ruby {
 		return false
@@ -279,8 +280,8 @@ func (x *lexer) regex() {
 	x.punct('/')
 }
 
-// heredoc reads <<MARK up to the line that consists of the mark. It reports false if none begins
-// here.
+// heredoc reads <<MARK up to the line that consists of the mark. It reports false if no such string
+// begins here.
 func (x *lexer) heredoc() bool {
 	i := x.pos
 	if !x.at("<<") || x.open >= maxOpen {

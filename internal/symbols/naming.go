@@ -65,8 +65,7 @@ func (b *bracesReader) firstIdent(i int) int {
 	return -1
 }
 
-// receiver returns the name after the text that precedes it: func (r *T) name, fun <T>
-// List<T>.name.
+// receiver returns the name after a receiver, as in func (r *T) name and fun <T> List<T>.name.
 func (b *bracesReader) receiver(i int) (name int, container string) {
 	if b.fam.name == "go" && b.kind(i) == '(' {
 		end := b.matching(i)
@@ -115,7 +114,7 @@ func (b *bracesReader) valueKind(name int) string {
 	return b.expression(i + 1)
 }
 
-// expression returns the kind of definition that the expression at i makes.
+// expression returns the kind of definition that results from assigning the expression at i.
 func (b *bracesReader) expression(i int) string {
 	if b.is(i, "async") {
 		i++

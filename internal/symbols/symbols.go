@@ -1,13 +1,13 @@
-// Package symbols finds what a source file defines and what it refers to, for an outline, a symbol
+// Package symbols finds the definitions and references in a source file, for an outline, a symbol
 // index and a map of a repository.
 //
 // [Of] does not need cgo: Go is parsed by go/parser. The other languages are read as tokens: the
-// reader knows comments, strings and the nesting of braces or indentation, but no grammar. Unusual
-// code may be missing from its result, and [Result.Exact] says so. The package treesitter next to
-// this one has a [Parser] with grammars, for hosts that build with cgo and want them: it is a value
-// that is passed, nothing registers itself.
+// reader knows comments, strings and the nesting of braces or indentation, but no grammar.
+// Definitions in unusual code may be missing from the result, in which case [Result.Exact] is
+// false. The subpackage treesitter has a [Parser] with grammars, for hosts that build with cgo and
+// want it: the host passes this parser as a value; nothing registers itself.
 //
-// A [Result] of many files goes into one block of bytes by [Encode], which [Open] makes searchable
+// [Encode] writes the Results of many files into one block of bytes, which [Open] can search
 // without decoding it.
 package symbols
 
@@ -49,13 +49,13 @@ type Def struct {
 	Name      string
 	Kind      string
 	Container string // names of the enclosing definitions, joined by dots: "Server.Handler"
-	Signature string // its beginning, on one line and without its body
+	Signature string // the beginning of the definition, on one line and without its body
 	StartLine int    // including its decorators and annotations
 	EndLine   int    // inclusive
-	Line      int    // line of its name
+	Line      int    // line of the definition's name
 	DocLine   int    // first line of the comment right above it; 0 if there is none
 	Depth     int    // number of enclosing definitions
-	Exported  bool   // judged only by this file
+	Exported  bool   // whether other files may use it, judged only by this file
 }
 
 // FullName returns the name with its container: "Server.Close".
@@ -73,7 +73,7 @@ type Ref struct {
 	Kind string
 }
 
-// A Result holds what was found in one file, both lists in order of their lines.
+// A Result holds the symbols of one file, both lists in the order of their lines.
 type Result struct {
 	Defs   []Def
 	Refs   []Ref
@@ -81,8 +81,8 @@ type Result struct {
 	Parser string // such as "go/parser", "tree-sitter/rust", "tokens/python"
 }
 
-// Within returns the references in the lines of a definition: what it calls and which types it
-// uses.
+// Within returns the references in the lines of a definition: the calls in it, and the types that
+// it uses.
 func (r *Result) Within(d *Def) []Ref {
 	var out []Ref
 	for _, ref := range r.Refs {
@@ -111,14 +111,15 @@ type Parser interface {
 	Of(path string, src []byte) (Result, error)
 }
 
-// ErrUnknown means that a file's language is not known. Any other problem with a text only shortens
-// the result.
+// ErrUnknown means that a file's language is not known. Any other problem with a text only makes
+// the result less complete.
 var ErrUnknown = errors.New("language not known")
 
 // ErrTooLarge means that a file is larger than [MaxSize].
 var ErrTooLarge = errors.New("file too large")
 
-// MaxSize is the size in bytes of the largest text that is read: larger files are generated code.
+// MaxSize is the size in bytes of the largest text that is read: larger files are assumed to be
+// generated.
 const MaxSize = 4 << 20
 
 // Plain is the parser that needs no cgo.

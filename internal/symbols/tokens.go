@@ -195,7 +195,8 @@ func (r *reader) references() {
 	r.refs = r.refs.sorted()
 }
 
-// rustCall reports whether a name is a call of a macro, name!(...), or of the form name::<T>(...).
+// rustCall reports whether a name is a call of a macro, name!(...), or a call of the form
+// name::<T>(...).
 func (r *reader) rustCall(i int) bool {
 	switch r.kind(i + 1) {
 	case '!':
@@ -215,8 +216,8 @@ func looksLikeType(name []byte) bool {
 	return slices.ContainsFunc(name[1:], func(c byte) bool { return c >= 'a' && c <= 'z' })
 }
 
-// cType recognises a type in C by what follows it: a name, or stars and a name, at a position where
-// a declaration may begin.
+// cType recognises a type in C by the tokens after it: a name, or stars and a name, at a position
+// where a declaration may begin.
 func (r *reader) cType(i int) bool {
 	text := r.text(r.toks[i])
 	if r.fam.isControl(text) || cPlain[string(text)] {

@@ -22,10 +22,10 @@ type Prompt struct {
 
 // A Calibrator corrects estimates with the token counts that a provider reports. It models the
 // tokens of a request as a sum: a rate for each class of text, some tokens per frame, and a
-// constant for what a provider adds itself. Rates begin at those of [Estimate] and are learned from
-// each report by a Kalman filter (recursive least squares with a prior): with few reports they move
-// together, with many each class has its own. It is safe for concurrent use. The zero value is
-// ready.
+// constant for the tokens that a provider adds. The rates start with those of [Estimate] and are
+// learned from each report by a Kalman filter (recursive least squares with a prior): with few
+// reports they change together, with many reports each class changes separately. A Calibrator is
+// safe for concurrent use. The zero value is ready.
 type Calibrator struct {
 	mu      sync.Mutex
 	ready   bool
@@ -45,15 +45,15 @@ const (
 var (
 	priorMean  = [unknowns]float64{1, 1, 1, 1, 1, 4, 0}
 	priorSigma = [unknowns]float64{0.3, 0.5, 0.5, 0.4, 0.6, 3, 200}
-	drift      = [unknowns]float64{0.002, 0.004, 0.004, 0.003, 0.005, 0.02, 2} // per step: models change, and so do their inputs
+	drift      = [unknowns]float64{0.002, 0.004, 0.004, 0.003, 0.005, 0.02, 2} // per step, since models change, and so do their inputs
 )
 
 // How reports are weighed.
 const (
-	noiseShare    = 0.004 // of a report: what a sum cannot model
+	noiseShare    = 0.004 // share of a report that the sum cannot model
 	noiseTokens   = 6
-	strangeSigmas = 6 // a report further off than this is ignored,
-	strangeRow    = 3 // unless this many in a row show that the model behind the name has changed
+	strangeSigmas = 6 // a report with a larger deviation than this is ignored,
+	strangeRow    = 3 // unless this many consecutive ones show that the model behind the name has changed
 	leastRate     = 0.2
 )
 
@@ -85,9 +85,9 @@ func (c *Calibrator) Seen() int {
 	return c.seen
 }
 
-// Observe learns from a report: a request had that many tokens, including those read from a cache.
-// Zero reports, such as those of a provider that does not count tokens, are ignored, and so is a
-// report that fits nothing seen before.
+// Observe learns from a report that a request had the given number of tokens, including those read
+// from a cache. It ignores reports of zero tokens, as from a provider that does not count tokens,
+// and single reports that are inconsistent with all earlier ones.
 func (c *Calibrator) Observe(p Prompt, tokens int64) {
 	if tokens <= 0 || p.Texts.Sum() <= 0 {
 		return
@@ -103,7 +103,7 @@ func (c *Calibrator) Observe(p Prompt, tokens int64) {
 		if c.strange++; c.strange < strangeRow {
 			return
 		}
-		c.ready = false // the model has changed: start again with this report
+		c.ready = false // the model has changed, so start again with this report
 		c.begin()
 		miss = float64(tokens) - c.predict(f)
 		pf, spread = c.spread(f)
@@ -161,7 +161,7 @@ func (c *Calibrator) learn(pf [unknowns]float64, total, miss float64) {
 			c.p[i][j] -= gain * pf[j]
 		}
 	}
-	for i := range pf { // keep it symmetric in spite of rounding
+	for i := range pf { // keep the matrix symmetric in spite of rounding
 		for j := range i {
 			m := (c.p[i][j] + c.p[j][i]) / 2
 			c.p[i][j], c.p[j][i] = m, m

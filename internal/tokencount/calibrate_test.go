@@ -16,8 +16,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// growing is a conversation with a made-up provider, with texts of changing kinds. Each request
-// contains all earlier ones.
+// growing is a growing conversation with a made-up provider, in which the kinds of texts change.
+// Each request contains all earlier ones.
 type growing struct {
 	rng    *rand.Rand
 	prompt Prompt
@@ -38,8 +38,8 @@ func (g *growing) step() {
 	g.prompt.Frames++
 }
 
-// count returns what the provider reports: its own rates, tokens around each message, and its own
-// prompt.
+// count returns the number that the provider reports, computed from its rates, its tokens around
+// each message, and its additional prompt.
 func (g *growing) count(rates Tally, frame, own float64) int64 {
 	sum := own + frame*float64(g.prompt.Frames)
 	for i, n := range g.prompt.Texts {

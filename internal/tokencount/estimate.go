@@ -6,7 +6,7 @@ func Estimate(text string) int {
 	return int((sum(text) + half) >> scale)
 }
 
-// Rates are fixed-point numbers with this many binary digits after the point.
+// Rates are fixed-point numbers with scale binary digits after the point.
 const (
 	scale = 12
 	half  = 1 << (scale - 1)

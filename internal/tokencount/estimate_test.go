@@ -54,7 +54,7 @@ func TestAgainstVocabularies(t *testing.T) {
 		path := devdata.Path(t, "moe-dev/vocab/ggml-vocab-"+model+".gguf")
 		least, most := -bound, bound
 		if devdata.Sampled(t, path) {
-			least, most = -0.7, 0 // a vocabulary of a few hundred tokens needs up to three times as many tokens for a text
+			least, most = -0.7, 0 // with a vocabulary of only a few hundred tokens, a text has up to three times as many tokens
 		}
 		f, err := gguf.Open(path)
 		if err != nil {
@@ -97,7 +97,8 @@ func TestCountIsEstimateByClass(t *testing.T) {
 	}
 }
 
-// FuzzPieces checks that for any bytes the pieces come to an end, cover the text, and have rates.
+// FuzzPieces checks for arbitrary bytes that the pieces come to an end, cover the text, and have
+// rates.
 func FuzzPieces(f *testing.F) {
 	f.Add("FooBar foo_bar  42\r\n\t日本\xff== ==")
 	f.Add("HTTPServer\x00\x1b[31m ")

@@ -18,8 +18,8 @@ func Pieces(text string) (out []uint16) {
 	}
 }
 
-// Guess returns the expected tokens of a piece, judged by its length. Rates are pulled towards it
-// if the corpus has little data.
+// Guess returns the expected number of tokens of a kind of piece, judged by its length. If the
+// corpus has little data for the kind, its rate is pulled towards this number.
 func Guess(piece int) float64 {
 	k := kind(piece)
 	switch {

@@ -2,10 +2,10 @@ package tokencount
 
 import "unicode/utf8"
 
-// A kind classifies a piece. It is all that Estimate looks at, and the index of the piece's rate. A
-// piece is a stretch of text that a vocabulary's pre-tokenizer would keep together or cut at: a
-// hump of a word (the Pointer of NullPointerException), a run of digits, of blanks, of one
-// punctuation mark, or a rune beyond ASCII.
+// A kind classifies a piece, and is the index of the rate for such pieces, on which alone Estimate
+// is based. A piece is a stretch of text at whose ends a vocabulary's pre-tokenizer would cut: a
+// hump, which is a part of a camel-case word (such as Pointer in NullPointerException), a run of
+// digits, of blanks or of one punctuation mark, or a non-ASCII rune.
 type kind uint16
 
 const (
@@ -72,13 +72,13 @@ func byteTables() (class, number [256]uint8) {
 	return class, number
 }
 
-// cutter walks over a text, one piece at a time. The kind of a piece depends on what precedes it: a
-// blank belongs to the word after it, and the second hump of a word is more likely to be a token
-// than the same letters alone.
+// cutter walks over a text, one piece at a time. The kind of a piece depends on the text before it:
+// a blank belongs to the word after it, and the second hump of a word is more likely to be a token
+// than the same letters on their own.
 type cutter struct {
 	text string
 	at   int
-	lead uint8 // what precedes the piece at `at`
+	lead uint8 // kind of text that precedes the piece at `at`
 }
 
 const (
@@ -137,7 +137,7 @@ func (c *cutter) word() kind {
 				shape = 1
 				c.run(lower, longestWord-1)
 			} else {
-				c.at-- // the last capital begins the next hump
+				c.at-- // the last of the capitals begins the next hump
 			}
 		}
 	}
@@ -156,8 +156,8 @@ func (c *cutter) digits() kind {
 	return k
 }
 
-// blanks takes a run of blanks. The last blank belongs to the piece that follows, unless that is
-// white space or a digit or the like.
+// blanks takes a run of blanks. The last blank belongs to the next piece, unless that is, for
+// example, white space or a digit.
 func (c *cutter) blanks() (kind, bool) {
 	n := c.run(blank, longestBlank)
 	c.lead = leadNone
@@ -197,7 +197,7 @@ func (c *cutter) marks() kind {
 	if same < 4 {
 		mixed += c.run(mark, longestMark-same)
 	}
-	var context kind // a mark may combine with the letters after it and the blank before it
+	var context kind // a mark may form a token with the letters after it and the blank before it
 	if lead == leadBlank {
 		context = 1
 	}
@@ -217,7 +217,7 @@ func (c *cutter) marks() kind {
 	}
 }
 
-// bucket numbers the length of a run, 1 to 64, below longestMark.
+// bucket maps the length of a run, 1 to 64, to a number below longestMark.
 func bucket(n int) kind {
 	switch {
 	case n <= 8:
@@ -254,7 +254,7 @@ func (c *cutter) rune() kind {
 	r, size := utf8.DecodeRuneInString(c.text[c.at:])
 	k := firstRune + 2*block(r, size)
 	if c.at >= size && c.text[c.at-size:c.at] == c.text[c.at:c.at+size] {
-		k++ // repeated: a line drawn with ─ is few tokens
+		k++ // a repeated rune: a line drawn with ─ has few tokens
 	}
 	c.at += size
 	c.lead = leadNone

@@ -1,7 +1,7 @@
 package tokencount
 
-// A Class is a kind of text in which vocabularies behave alike, so that one correction fits all of
-// it.
+// A Class is a kind of text for which vocabularies behave alike, so that one correction fits the
+// whole class.
 type Class uint8
 
 // The classes of a Tally.

@@ -35,8 +35,8 @@ func NewDecoder(t reflect.Type) *Decoder {
 	return d
 }
 
-// mentions reports whether args may hold a duration: whether the key of one occurs anywhere in the
-// text.
+// mentions reports whether args may hold a duration, that is, whether the key of a duration occurs
+// anywhere in the text.
 func (d *Decoder) mentions(args []byte) bool {
 	for _, key := range d.keys {
 		if bytes.Contains(args, key) {
@@ -98,7 +98,7 @@ func wholeNumbers(v *jsontree.Value) bool {
 }
 
 // durationsOf returns a function that rewrites the durations in a value of t, or nil if there are
-// none. It adds the keys of the struct fields that hold them to keys.
+// none. It adds the names of the struct fields that hold durations to keys.
 func durationsOf(t reflect.Type, keys map[string]bool) rewrite {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -1,6 +1,6 @@
-// Package toolschema makes the JSON Schemas that tools show to models: from Go types ([FromType]),
-// and rewritten for each provider ([Emit]).
+// Package toolschema makes the JSON Schemas of tools: it derives them from Go types ([FromType])
+// and rewrites them for each provider ([Emit]).
 //
-// The schema a tool declares is plain JSON Schema 2020-12. Each provider takes a subset of it, and
-// refuses requests or silently ignores keywords beyond that; see [Dialect].
+// A tool declares its schema in plain JSON Schema 2020-12. Each provider supports only a subset of
+// that, and refuses requests with other keywords or silently ignores the keywords; see [Dialect].
 package toolschema

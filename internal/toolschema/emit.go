@@ -36,9 +36,10 @@ const maxNodes = 20000
 
 var errTooLarge = errors.New("the schema is too large once its references are inlined")
 
-// Emit rewrites schema for dialect d. strict reports whether d's strict mode can enforce the
-// result. If it is false, because the schema has open objects, values of any type or recursion, the
-// result can still be sent without strict mode. A nil schema means an object without properties.
+// Emit rewrites schema for dialect d. The result strict reports whether d's strict mode can enforce
+// the schema. If it is false, because the schema has open objects, values of any type or recursion,
+// the schema can still be sent without strict mode. A nil schema means an object without
+// properties.
 //
 // Properties keep their order. Keywords that d does not know are described in words in the
 // description. A recursive reference becomes an object of any shape.
@@ -74,8 +75,8 @@ func emit(d Dialect, schema json.RawMessage) (*jsontree.Value, bool, error) {
 	e := &emitter{root: root, rules: r, strict: true}
 	v, err := e.rootNode(root)
 	if err == nil && !e.strict && r.allRequired {
-		// Without strict mode, an optional property is better left optional than made required and
-		// nullable.
+		// Without strict mode, it is better to leave an optional property optional than to make it
+		// required and nullable.
 		r.allRequired = false
 		e = &emitter{root: root, rules: r}
 		v, err = e.rootNode(root)
@@ -91,7 +92,7 @@ type rules struct {
 	closed      bool            // objects get additionalProperties: false
 	nullable    bool            // null is written as nullable: true, not as a type
 	textEnums   bool            // enums hold only strings
-	ordering    bool            // propertyOrdering is wanted
+	ordering    bool            // propertyOrdering is written
 	textMaps    bool            // an object of any shape is written as JSON text
 	maxDepth    int             // of nesting in strict mode
 	maxProps    int             // in total, in strict mode

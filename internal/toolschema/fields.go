@@ -18,8 +18,8 @@ type field struct {
 }
 
 // jsonFields returns the fields of struct t as encoding/json sees them, in source order: unexported
-// fields and fields tagged "-" are left out, and embedded structs are flattened. Of several fields
-// with the same key it returns the shallowest, then the tagged one.
+// fields and fields tagged "-" are left out, and embedded structs are flattened. If several fields
+// have the same key, it returns the shallowest one, or of equally deep ones the tagged one.
 func jsonFields(t reflect.Type) []field {
 	var all []field
 	collectFields(t, 0, nil, nil, &all)
@@ -79,7 +79,8 @@ func collectFields(t reflect.Type, depth int, path []int, above []reflect.Type, 
 	}
 }
 
-// dominant returns the field that encoding/json would use. It reports false if two are equal.
+// dominant returns the field that encoding/json would use among fields with the same key. It
+// reports false if none takes precedence.
 func dominant(same []field) (field, bool) {
 	slices.SortStableFunc(same, func(a, b field) int {
 		if c := cmp.Compare(a.depth, b.depth); c != 0 {

@@ -10,12 +10,12 @@ import (
 // flat is a schema with references, allOf, oneOf and const resolved.
 type flat struct {
 	*jsontree.Value
-	hints []string // what could not be merged, in words
+	hints []string // descriptions of keywords that could not be merged
 	refs  []string // every reference that was followed
 	stuck bool     // a reference could not be followed: it is recursive, or leaves the schema
 }
 
-// flatten returns v as a flat schema. above are the references that led to v.
+// flatten returns v as a flat schema. The parameter above has the references that led to v.
 func (e *emitter) flatten(v *jsontree.Value, above []string) *flat {
 	f := &flat{Value: jsontree.NewObject()}
 	if v.Kind != jsontree.Object {
@@ -53,8 +53,8 @@ func (e *emitter) flatten(v *jsontree.Value, above []string) *flat {
 var shaping = words("type", "properties", "items", "prefixItems", "enum", "const", "$ref", "allOf", "anyOf", "oneOf")
 
 // distribute moves the keywords next to anyOf into each of its alternatives, because providers
-// accept a union only on its own. Alternatives that merely add rules, such as which members go
-// together, are described in words.
+// accept a union only without other keywords. Alternatives that only add rules, such as which
+// members must occur together, are described in words.
 func (f *flat) distribute() {
 	forms := f.Get("anyOf")
 	if forms == nil || forms.Kind != jsontree.Array {
@@ -94,7 +94,7 @@ func (f *flat) distribute() {
 	f.Set("anyOf", out)
 }
 
-// take merges a part, which was flattened from source.
+// take merges the schema part, which was flattened from source, into f.
 func (f *flat) take(part *flat, source *jsontree.Value) {
 	f.hints = append(f.hints, part.hints...)
 	f.refs = append(f.refs, part.refs...)
@@ -161,7 +161,7 @@ func merge(a, b *jsontree.Value) bool {
 	return true
 }
 
-// boundary returns the last position up to i that does not split a character.
+// boundary returns the last position at or before i that does not split a character.
 func boundary(s string, i int) int {
 	for i > 0 && !utf8.RuneStart(s[i]) {
 		i--

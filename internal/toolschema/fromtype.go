@@ -21,9 +21,9 @@ const durationHint = `A duration such as "30s", "1m30s" or "2h".`
 
 // FromType returns the JSON Schema of the arguments that decode into t, which must be a struct or a
 // pointer to one. Fields follow encoding/json (names, omitempty, embedding, "-"); the tags are
-// those of github.com/invopop/jsonschema, and a description may contain commas. A field that is a
-// pointer, has omitempty or omitzero, or has a default is optional. It is an error if t is
-// recursive or holds a type that JSON cannot represent.
+// those of github.com/invopop/jsonschema, except that a description may contain commas. A field
+// that is a pointer, has omitempty or omitzero, or has a default is optional. It is an error if t
+// is recursive or holds a type that JSON cannot represent.
 func FromType(t reflect.Type) (*jsontree.Value, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -89,7 +89,7 @@ func isLeaf(t reflect.Type) bool {
 }
 
 // mapType is called first for every type. It returns a fresh schema each time, because the
-// reflector writes the tags of the field into it.
+// reflector writes the field's tags into the schema.
 func mapType(t reflect.Type) *jsonschema.Schema {
 	switch t {
 	case durationType:
@@ -105,19 +105,19 @@ func mapType(t reflect.Type) *jsonschema.Schema {
 	}
 	switch {
 	case t.Implements(schemaImpl), t.Implements(aliasImpl):
-		return nil // the reflector asks the type itself
+		return nil // the reflector uses the type's own method
 	case reflect.PointerTo(t).Implements(schemaImpl):
 		return reflect.New(t).Interface().(interface{ JSONSchema() *jsonschema.Schema }).JSONSchema()
 	case implements(t, jsonImpl):
-		return &jsonschema.Schema{} // it has its own JSON decoding: any value may be valid
+		return &jsonschema.Schema{} // the type has custom JSON decoding, so any value may be valid
 	case implements(t, textImpl):
 		return &jsonschema.Schema{Type: "string"}
 	}
 	return nil
 }
 
-// checkType finds types that would make the reflector overflow the stack or panic, and names their
-// location.
+// checkType finds types that would make the reflector overflow the stack or panic, and returns an
+// error that names their location.
 func checkType(t reflect.Type, at string, above []reflect.Type) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -11,8 +11,8 @@ var structural = words("type", "properties", "required", "additionalProperties",
 	"description", "title", "$schema", "$id", "id", "$defs", "definitions", "$comment", "$anchor", "nullable",
 	"additionalItems", "unevaluatedProperties", "readOnly", "writeOnly", "deprecated")
 
-// keywords copies the keywords of flat that the dialect knows to out and describes the rest in
-// words.
+// keywords copies the keywords of f that the dialect knows to out, and describes the other keywords
+// in words.
 func (e *emitter) keywords(out *jsontree.Value, f *flat) {
 	for _, m := range f.Members {
 		switch {
@@ -27,7 +27,7 @@ func (e *emitter) keywords(out *jsontree.Value, f *flat) {
 	}
 }
 
-// hintWords are the words for a keyword; % is replaced by its value.
+// hintWords are descriptions of keywords; % is replaced by the keyword's value.
 var hintWords = map[string]string{
 	"minimum": "at least %", "maximum": "at most %", "exclusiveMinimum": "more than %", "exclusiveMaximum": "less than %",
 	"multipleOf": "a multiple of %", "pattern": "matches %", "format": "format %", "default": "default %",
@@ -53,7 +53,7 @@ func hint(key string, v *jsontree.Value) string {
 		return ""
 	}
 	if key == "pattern" && v.Text() == DurationPattern {
-		return "" // its description says it better
+		return "" // the description of the format says it better
 	}
 	text := clipJSON(v)
 	switch {
@@ -65,7 +65,8 @@ func hint(key string, v *jsontree.Value) string {
 	return strings.Replace(word, "%", text, 1)
 }
 
-// describeNode sets the description of out: f's own, or its title, and the hints.
+// describeNode sets the description of out: the description or the title of f, followed by the
+// hints.
 func describeNode(out *jsontree.Value, f *flat) {
 	text := f.Get("description").Text()
 	if text == "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// lookup returns the schema that a local reference names, or nil.
+// lookup returns the schema to which a local reference refers, or nil.
 func lookup(root *jsontree.Value, ref string) *jsontree.Value {
 	frag, ok := strings.CutPrefix(ref, "#")
 	if !ok {
@@ -117,7 +117,7 @@ func (in *inliner) object(v *jsontree.Value, above []string) *jsontree.Value {
 }
 
 // merged combines a reference's target with the keywords next to the reference: descriptions
-// replace the target's; all others apply in addition.
+// replace those of the target; all other keywords apply in addition.
 func (in *inliner) merged(v, target *jsontree.Value, above []string) *jsontree.Value {
 	rest := jsontree.NewObject()
 	for _, m := range v.Members {

@@ -21,8 +21,8 @@ type emitter struct {
 func (e *emitter) rootNode(root *jsontree.Value) (*jsontree.Value, error) {
 	f := e.flatten(root, []string{"#"})
 	if forms := f.Get("anyOf"); forms != nil && f.Get("properties") == nil {
-		// No provider accepts a union as the type of all arguments: offer every property of every
-		// alternative.
+		// No provider accepts a union as the schema of all arguments, so offer every property of
+		// every alternative.
 		e.strict = false
 		e.unite(f, forms)
 		f.hints = append(f.hints, "give the arguments of one form only")
@@ -180,8 +180,8 @@ func (e *emitter) single(f *flat, types []string, depth int, above []string) (*j
 	return out, nil
 }
 
-// setEnum writes the allowed values, as text if the dialect has only that. The repair of arguments
-// converts them back.
+// setEnum writes the allowed values, as text if the dialect allows only strings. The repair of
+// arguments converts them back.
 func (e *emitter) setEnum(out, enum *jsontree.Value) {
 	values := jsontree.NewArray()
 	for _, x := range enum.Items {
@@ -274,8 +274,8 @@ func opens(extra *jsontree.Value) (open, closed bool) {
 	return true, false
 }
 
-// openObject rewrites a map, or an object of any shape. If the dialect cannot express it, it is
-// requested as JSON text, which the repair of arguments reads.
+// openObject rewrites a map, or an object of any shape. If the dialect cannot express such an
+// object, the model is asked for JSON text instead, which the repair of arguments parses.
 func (e *emitter) openObject(f *flat, extra *jsontree.Value, depth int, above []string) (*jsontree.Value, error) {
 	e.strict = false
 	out := jsontree.NewObject()
@@ -301,8 +301,8 @@ func (e *emitter) openObject(f *flat, extra *jsontree.Value, depth int, above []
 	return out, nil
 }
 
-// array rewrites a list. A tuple with fixed positions becomes a list whose elements may have any of
-// their types.
+// array rewrites a list. A tuple with fixed positions becomes a list whose elements may have the
+// type of any position.
 func (e *emitter) array(f *flat, depth int, above []string) (*jsontree.Value, error) {
 	out := jsontree.NewObject()
 	out.Set("type", jsontree.NewString("array"))

@@ -9,8 +9,8 @@ import (
 )
 
 // refine walks the schema v that the reflector made of t and corrects the reflector's mistakes:
-// descriptions cut at a comma, which fields are optional and nullable, and fields that another one
-// hides.
+// descriptions that were cut at a comma, optional and nullable fields, and fields that are hidden
+// by others.
 func refine(t reflect.Type, v *jsontree.Value) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -113,8 +113,8 @@ func reflectField(f field) (*jsontree.Value, error) {
 	return v.Get("properties").Get(key), nil
 }
 
-// unwrapNullable undoes the reflector's oneOf for the tag "nullable"; null is added again in the
-// form that every provider accepts.
+// unwrapNullable undoes the reflector's oneOf for the tag "nullable"; null is added again later, in
+// the form that every provider accepts.
 func unwrapNullable(p *jsontree.Value) *jsontree.Value {
 	one := p.Get("oneOf")
 	if one != nil && len(p.Members) == 1 && len(one.Items) == 2 && one.Items[1].Get("type").IsString("null") {
@@ -190,7 +190,7 @@ func makeNullable(p *jsontree.Value) {
 		alt.Set("type", null)
 		p.Get("oneOf").Items = append(p.Get("oneOf").Items, alt)
 	case t == nil && p.Get("enum") == nil:
-		return // it accepts anything already
+		return // it already accepts any value
 	case t != nil && t.Kind == jsontree.Array:
 		for _, x := range t.Items {
 			if x.IsString("null") {

@@ -2,8 +2,8 @@ package toolschema
 
 import "strings"
 
-// tagWords are the keywords that a jsonschema tag may contain; a comma before anything else belongs
-// to the preceding text.
+// tagWords are the keywords that a jsonschema tag may contain; a comma before any other word
+// belongs to the preceding text.
 var tagWords = map[string]bool{
 	"title": true, "description": true, "type": true, "anchor": true, "oneof_required": true, "anyof_required": true,
 	"oneof_ref": true, "oneof_type": true, "anyof_ref": true, "anyof_type": true, "minLength": true, "maxLength": true,
@@ -13,7 +13,7 @@ var tagWords = map[string]bool{
 }
 
 // tagParts splits a jsonschema tag into its keywords. A comma is part of the value if it is escaped
-// or no known keyword follows it.
+// or if no known keyword follows.
 func tagParts(tag string) []string {
 	var parts []string
 	for piece := range strings.SplitSeq(tag, ",") {

@@ -6,8 +6,8 @@
 //		Model:   "nomic-embed-text",
 //	})
 //
-// Search works without any of them; an embedder also finds what is described in other words than
-// the code's.
+// Search works without any of them; an embedder also finds code that the query describes in words
+// that the code does not use.
 //
 // # Trust
 //

@@ -16,7 +16,7 @@ import (
 type Error struct {
 	Status     int           // HTTP status
 	Message    string        // the server's message, shortened to one line
-	RetryAfter time.Duration // the wait that it asked for; 0 if none
+	RetryAfter time.Duration // the wait that the server asked for; 0 if none
 }
 
 // Error returns the status and the server's message.

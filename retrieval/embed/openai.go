@@ -17,12 +17,12 @@ import (
 // OpenAIConfig selects a model on a server. Only Model is required.
 type OpenAIConfig struct {
 	Model   string // as named by the server
-	BaseURL string // up to and including /v1; empty means OpenAI's own
+	BaseURL string // up to and including /v1; empty means OpenAI's server
 	Key     string // sent as a bearer token; empty means none, which suits local servers
 	Version string // becomes part of the embedder's name; change it if the server replaces the model under the same name
 
-	// Dimensions requests vectors of that many components, which some models can shorten; 0 means
-	// the model's own number.
+	// Dimensions requests vectors with this number of components, which some models support; 0
+	// means the model's default.
 	Dimensions int
 	// Prefixes are put before texts; nil means those known for the model's name, see [PrefixesOf].
 	Prefixes *Prefixes
@@ -39,8 +39,8 @@ type OpenAIConfig struct {
 	HTTPClient *http.Client      // nil means a client on http.DefaultTransport that follows no redirects
 }
 
-// OpenAI is an embedder that uses a server with OpenAI's embeddings API: POST /embeddings. It is
-// safe for concurrent use.
+// OpenAI is an embedder that uses a server with OpenAI's embeddings API: POST /embeddings. An
+// OpenAI is safe for concurrent use.
 //
 // Texts are sent in batches, several at a time. A request that fails for a temporary reason is sent
 // again, after the wait that the server asks for. Vectors are requested as base64 if the server

@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// server answers embeddings requests with edit, or correctly if there is none.
+// server answers embeddings requests with the function edit, or correctly if edit is nil.
 type server struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -146,8 +146,8 @@ func TestOpenAI(t *testing.T) {
 	}
 }
 
-// TestPlainNumbers: if a server does not support encoding_format, the request is sent again without
-// it, and so are all later ones.
+// TestPlainNumbers checks that a request is sent again without encoding_format if the server does
+// not support it, and that all later requests omit it.
 func TestPlainNumbers(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request, body request) {
 		if body.Encoding != "" {
@@ -178,7 +178,7 @@ func TestTriesAgain(t *testing.T) {
 		name  string
 		fail  func(w http.ResponseWriter)
 		tries int           // in total; 3 means until it succeeds
-		wait  time.Duration // before the second; 0 for any
+		wait  time.Duration // before the second try; 0 for any
 	}{
 		{"limited", func(w http.ResponseWriter) { w.Header().Set("Retry-After", "7"); w.WriteHeader(429) }, 3, 7 * time.Second},
 		{"limited in milliseconds", func(w http.ResponseWriter) { w.Header().Set("Retry-After-Ms", "20"); w.WriteHeader(429) }, 3, 20 * time.Millisecond},

@@ -1,5 +1,5 @@
-// Package treesitter finds definitions and references with grammars instead of by the shape of
-// code:
+// Package treesitter finds definitions and references with tree-sitter grammars instead of the
+// parser in pure Go:
 //
 //	x, err := retrieval.Open(ctx, dir, retrieval.Config{Parser: treesitter.New()})
 //

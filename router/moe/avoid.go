@@ -17,7 +17,7 @@ import (
 )
 
 // ErrAvoided is wrapped by the error of a request for which no answer is left, because avoid_calls
-// in [agent.Request].Extra rules out every one that was found.
+// in [agent.Request].Extra rules out every answer that was found.
 var ErrAvoided = errors.New("no answer is left that makes none of the calls in avoid_calls")
 
 // avoidList holds the tool calls that an answer must not make. The zero value avoids nothing.
@@ -32,8 +32,8 @@ type avoidedCall struct {
 	args *jsontree.Value
 }
 
-// readAvoided reads avoid_calls: a list of calls, each with arguments as an object or, as in the
-// OpenAI API, the JSON text of one. Absent arguments count as an empty object.
+// readAvoided reads avoid_calls: a list of calls, whose arguments are objects or, as in the OpenAI
+// API, objects encoded as JSON text. Missing arguments count as an empty object.
 func readAvoided(req *agent.Request) ([]avoidedCall, error) {
 	raw, ok := req.Extra["avoid_calls"]
 	if !ok {
@@ -81,7 +81,7 @@ func avoidedArguments(raw json.RawMessage) (*jsontree.Value, error) {
 // evenNumbers rewrites the whole numbers in v without fraction and exponent, so that 3, 3.0 and 3e0
 // are equal.
 func evenNumbers(v *jsontree.Value) {
-	const exact = 1 << 53 // up to here every whole number is a float64
+	const exact = 1 << 53 // up to here, every whole number is exactly a float64
 	if v.Kind == jsontree.Number && strings.ContainsAny(v.Raw(), ".eE") {
 		if f, err := strconv.ParseFloat(v.Raw(), 64); err == nil && f == math.Trunc(f) && math.Abs(f) <= exact {
 			*v = *jsontree.NewInt(int64(f))
@@ -97,7 +97,7 @@ func evenNumbers(v *jsontree.Value) {
 
 func (l *avoidList) empty() bool { return len(l.calls) == 0 }
 
-// makes reports whether an answer with these tokens, complete or not, has made a call in the list.
+// makes reports whether an answer with these tokens, complete or not, contains a call in the list.
 func (l *avoidList) makes(tokens []scheduler.Token) bool {
 	if l.empty() {
 		return false
@@ -133,8 +133,8 @@ func (l *avoidList) has(c toolformat.Call) bool {
 	return slices.ContainsFunc(l.calls, func(a avoidedCall) bool { return a.name == c.Name && a.args.Equal(args) })
 }
 
-// exhausted returns the error of a request whose answers are all avoided. complete says whether
-// there is certainly no other answer.
+// exhausted returns the error of a request whose answers are all avoided. The parameter complete
+// reports whether there is certainly no other answer.
 func (l *avoidList) exhausted(complete bool) error {
 	why := "the likeliest answers all make one"
 	if complete {

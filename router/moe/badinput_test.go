@@ -18,7 +18,7 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// refused checks that err is of a kind and contains the words.
+// refused checks that err is of the given kind and contains the words.
 func refused(t *testing.T, err error, kind agent.ErrorKind, words ...string) {
 	t.Helper()
 	me, ok := errors.AsType[*agent.ModelError](err)
@@ -33,8 +33,8 @@ func refused(t *testing.T, err error, kind agent.ErrorKind, words ...string) {
 	}
 }
 
-// TestLoadRefuses: Load refuses invalid files and settings with a helpful message, and leaves
-// nothing behind.
+// TestLoadRefuses checks that Load refuses invalid files and settings with a helpful message, and
+// leaves nothing behind.
 //
 // Evidence: engine · Bad files and requests are refused with a reason
 func TestLoadRefuses(t *testing.T) {
@@ -116,7 +116,7 @@ func TestNaN(t *testing.T) {
 	}
 	m, err := moe.Load(path, moe.Config{})
 	if err != nil {
-		return // refused at once: just as good
+		return // refused at once, which is just as good
 	}
 	defer m.Close()
 	for range 2 {
@@ -165,7 +165,7 @@ func TestRequestRefused(t *testing.T) {
 	}
 }
 
-// TestLenient: what a grammar cannot enforce is left to the tool.
+// TestLenient checks that constraints that a grammar cannot enforce are left to the tool.
 func TestLenient(t *testing.T) {
 	m := load(t, moe.Config{Constrain: moe.ConstrainLenient})
 	req := ask("hello")
@@ -176,8 +176,8 @@ func TestLenient(t *testing.T) {
 	}
 }
 
-// TestClientVanishes abandons answers at every stage: slots and pages are returned, and nothing
-// keeps running.
+// TestClientVanishes abandons answers at every stage, and checks that slots and pages are returned
+// and that nothing keeps running.
 //
 // Evidence: engine · A client that leaves frees its slot
 func TestClientVanishes(t *testing.T) {
@@ -214,7 +214,8 @@ func TestClientVanishes(t *testing.T) {
 	t.Error("requests that nobody reads are still running")
 }
 
-// TestBusy: if slots and queue are full, the next request gets an error that says when to retry.
+// TestBusy checks that if slots and queue are full, the next request gets an error with the time to
+// wait.
 //
 // Evidence: engine · A full queue refuses the next request
 func TestBusy(t *testing.T) {

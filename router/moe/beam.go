@@ -16,14 +16,14 @@ import (
 // Limits of a search.
 const (
 	maxBeam     = 32   // the largest beam width that may be requested
-	maxWidened  = 64   // paths added at most for avoided calls
-	minChoices  = 32   // tokens considered after a path
-	maxReserve  = 4096 // paths that did not fit the beam and are kept in case it runs dry
+	maxWidened  = 64   // limit of paths added for avoided calls
+	minChoices  = 32   // number of tokens considered after a path, at the least
+	maxReserve  = 4096 // limit of paths that did not fit the beam and are kept in case no other is left
 	maxRestarts = 32   // times that the beam may restart from the reserve
 )
 
-// readBeam reads the width of the beam, 0 for none. A beam does not sample, so sampling parameters
-// contradict it.
+// readBeam reads the width of the beam; 0 means that there is none. A beam does not sample, so
+// sampling parameters are an error.
 func readBeam(req *agent.Request) (int, error) {
 	raw, ok := req.Extra["beam"]
 	if !ok || string(raw) == "null" {
@@ -47,11 +47,11 @@ func readBeam(req *agent.Request) (int, error) {
 // beam searches for the likeliest answer to a request: the one whose tokens have the largest sum of
 // log-probabilities.
 //
-// All paths are extended by one decision at a time, and the likeliest survive. As sums only fall,
-// the search ends when the best answer is at least as likely as every open path. Text that the
-// constraint forces costs neither a decision nor likelihood. Answers that make an avoided call are
-// dropped, and the beam is widened by the number of such calls. If it still runs dry, it continues
-// with the best of the paths that did not fit.
+// All paths are extended by one decision at a time, and the likeliest survive. Since sums only
+// decrease, the search ends when the best answer is at least as likely as every open path. Text
+// that the constraint forces needs no decision and does not lower the likelihood. Answers that make
+// an avoided call are dropped, and the beam is widened by the number of avoided calls. If no path
+// is left even so, the search continues with the best of the paths that did not fit.
 type beam struct {
 	m     *Model
 	req   *scheduler.Request
@@ -76,25 +76,25 @@ type path struct {
 	state   int32
 	score   float64 // sum of log-probabilities
 	end     ending
-	tail    string   // end of the text, as long as a stop text may reach into it
-	allowed []uint64 // what may follow; nil for anything
+	tail    string   // end of the text, of the length that a stop text may overlap
+	allowed []uint64 // tokens that may follow; nil means any
 }
 
 type ending uint8
 
 const (
 	open  ending = iota
-	ended        // with a stop token or stop text
-	full         // the limit on tokens is reached
+	ended        // by a stop token or stop text
+	full         // by the limit on tokens
 )
 
 // choice is a path and a token that may follow it.
 type choice struct {
 	from  *path
 	next  scheduler.TokenProb
-	top   []scheduler.TokenProb // the candidates it was chosen from, if the request asks for them
+	top   []scheduler.TokenProb // the candidates among which the token was, if the request asks for them
 	score float64
-	order int // in which it was found
+	order int // the choice's number in the order of discovery
 }
 
 func newBeam(a *answer, width int) *beam {
@@ -205,7 +205,7 @@ func (b *beam) choose(choices []choice) (paths []*path, err error) {
 	sortChoices(choices)
 	for i, c := range choices {
 		if b.best != nil && b.best.score >= c.score {
-			return paths, nil // the rest cannot lead to a better one either
+			return paths, nil // the remaining choices cannot lead to a better path either
 		}
 		if len(paths) == b.width {
 			b.keep(choices[i:])
@@ -223,7 +223,8 @@ func (b *beam) choose(choices []choice) (paths []*path, err error) {
 	return paths, nil
 }
 
-// sortChoices sorts the likeliest first. The order of equals depends only on the search itself.
+// sortChoices sorts the likeliest first. The order of equally likely choices depends only on the
+// search itself.
 func sortChoices(choices []choice) {
 	slices.SortFunc(choices, func(x, y choice) int {
 		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.order, y.order))
@@ -262,7 +263,7 @@ func better(old, p *path) *path {
 	return p
 }
 
-// force appends the tokens that the constraint forces, and determines what may follow.
+// force appends the tokens that the constraint forces, and determines the tokens that may follow.
 func (b *beam) force(p *path) (*path, error) {
 	c := b.req.Constraint
 	for c != nil && p.end == open {
@@ -290,8 +291,8 @@ func (b *beam) force(p *path) (*path, error) {
 	return p, nil
 }
 
-// single returns the only token that is allowed. If the text can only end, the choice of the end
-// token is not a decision.
+// single returns the only token that is allowed. If the text can only end, choosing one of the end
+// tokens does not count as a decision.
 func (b *beam) single(allowed []uint64) (only int32, ok bool) {
 	n := count(allowed)
 	for _, id := range b.req.StopTokens {

@@ -12,8 +12,8 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// The likelier of two possible answers is requested, then the next with the earlier call excluded,
-// until there is no other.
+// The program requests the likelier of two possible answers. Then it excludes each call that it has
+// received, until there is no other answer.
 func Example_avoidCalls() {
 	var file bytes.Buffer // a model with random weights; a real one is opened by moe.Load
 	w, err := synth.NewWriter(synth.Tiny("qwen3moe"))

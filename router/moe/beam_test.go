@@ -20,7 +20,7 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// every is one of all the answers that a grammar allows.
+// every is one answer of all that a grammar allows.
 type every struct {
 	tokens []int32
 	text   string
@@ -105,8 +105,8 @@ func extra(pairs ...string) map[string]json.RawMessage {
 }
 
 // TestBeamFindsTheLikeliest compares the answer of a wide beam with the likeliest of all answers
-// that a grammar allows, found by enumeration, for many prompts. A narrow beam is never better. The
-// log-probabilities of the reported tokens add up to that of the answer.
+// that a grammar allows, found by enumeration, for many prompts. A narrow beam must never find a
+// better one. The log-probabilities of the reported tokens must add up to that of the answer.
 //
 // Evidence: engine · A beam finds the likeliest answer
 func TestBeamFindsTheLikeliest(t *testing.T) {
@@ -170,7 +170,8 @@ func beamed(t *testing.T, m *moe.Model, req *agent.Request) (string, float64, ag
 var door = agent.ToolSpec{Name: "door", Description: "Moves a door.", Schema: json.RawMessage(
 	`{"type":"object","properties":{"how":{"type":"string","enum":["open","shut","lock"]},"n":{"type":"integer","minimum":1,"maximum":3}},"required":["how","n"],"additionalProperties":false}`)}
 
-// doorCalls is a grammar for calls of the tool door, without thoughts before them: there are nine.
+// doorCalls is a grammar for calls of the tool door without thoughts before them. It allows nine
+// calls.
 const doorCalls = `root ::= "<tool_call>\n<function=door>\n<parameter=how>\n" ("open" | "shut" | "lock") "\n</parameter>\n<parameter=n>\n" [1-3] "\n</parameter>\n</function>\n</tool_call>"`
 
 // callRequest requests one call of the tool door.
@@ -210,8 +211,8 @@ func canonical(t *testing.T, args json.RawMessage) string {
 	return fmt.Sprintf("%v %v", v["how"], v["n"])
 }
 
-// TestAvoidedCallsFromTheLikeliestDown excludes one call after the other: each answer is the
-// likeliest of those left, by enumeration, until none is left and the error says so.
+// TestAvoidedCallsFromTheLikeliestDown excludes one call after the other: each answer must be the
+// likeliest of the remaining ones, found by enumeration, until none is left and the error says so.
 //
 // Evidence: engine · Calls that were tried can be excluded
 func TestAvoidedCallsFromTheLikeliestDown(t *testing.T) {
@@ -257,7 +258,7 @@ func between(text, open, shut string) string {
 }
 
 // TestAvoidedCallsWithoutBeam excludes all nine calls one after the other, greedily and at a
-// temperature. An answer that is not in the list stays the same.
+// temperature. An answer whose call is not in the list must stay the same.
 //
 // Evidence: engine · Calls that were tried can be excluded
 func TestAvoidedCallsWithoutBeam(t *testing.T) {
@@ -292,8 +293,8 @@ func TestAvoidedCallsWithoutBeam(t *testing.T) {
 	}
 }
 
-// TestAvoidedCallsAreCompared lists the first choice in many spellings: each counts as the same
-// call. A call that differs counts as another.
+// TestAvoidedCallsAreCompared lists the first choice in many spellings: each must count as the same
+// call. A call with different arguments must not.
 func TestAvoidedCallsAreCompared(t *testing.T) {
 	m := load(t, moe.Config{Format: "qwen3-coder-xml"})
 	req := callRequest("a door")
@@ -335,8 +336,8 @@ func TestAvoidedCallsAreCompared(t *testing.T) {
 	}
 }
 
-// TestBeamIsDeterministic: the answer is the same with other requests running at the same time,
-// with a warm and with a cold cache.
+// TestBeamIsDeterministic checks that the answer is the same when other requests run at the same
+// time, and with a warm or a cold cache.
 //
 // Evidence: engine · A beam finds the likeliest answer
 func TestBeamIsDeterministic(t *testing.T) {
@@ -380,7 +381,7 @@ func errText(err error) string {
 	return err.Error()
 }
 
-// TestBeamLimits ends beams by each of their limits: the length, a stop text, the reader and the
+// TestBeamLimits ends beams in each possible way: the length, a stop text, the reader and the
 // context.
 //
 // Evidence: engine · A beam finds the likeliest answer
@@ -434,7 +435,7 @@ func TestBeamLimits(t *testing.T) {
 	})
 }
 
-// TestBeamRefusesNonsense: for an invalid value the error names the field.
+// TestBeamRefusesNonsense checks that the error for an invalid value names the field.
 func TestBeamRefusesNonsense(t *testing.T) {
 	m := load(t, moe.Config{})
 	hot := 0.5

@@ -11,8 +11,8 @@ import (
 )
 
 // TestClosed closes a model twice while it answers and while its metrics are read, and uses it
-// afterwards: answers are errors, functions that need no weights still work, nothing crashes or
-// stays behind.
+// afterwards: requests return errors, functions that need no weights still work, and nothing
+// crashes or stays behind.
 func TestClosed(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m, err := moe.Load(writeTiny(t), moe.Config{Slots: 2, Draft: writeTiny(t)})

@@ -11,7 +11,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// Constrain sets how strictly answers must follow the schemas they were requested with.
+// Constrain sets how strictly answers must follow the schemas of a request.
 type Constrain string
 
 // The degrees of strictness.
@@ -22,7 +22,7 @@ const (
 	// ConstrainExact is ConstrainStrict for models that were trained on a single layout. Calls are
 	// written exactly as the format writes them, without extra whitespace, with arguments in the
 	// order of the schema, and without reasoning unless the template has begun it. More of the text
-	// is then forced, and an answer takes fewer decisions.
+	// is then forced, and generating an answer takes fewer decisions.
 	ConstrainExact Constrain = "exact"
 	// ConstrainLenient constrains the arguments of a tool whose schema cannot be enforced only to a
 	// JSON object. The rest is left to the check that every tool makes. Structured output is
@@ -48,7 +48,7 @@ type Config struct {
 
 	// Draft is the path of a small model with the same vocabulary that drafts for this one. This
 	// pays off for dense models. For a Mixture-of-Experts model, drafts from the conversation are
-	// better and need no model.
+	// better and need no draft model.
 	Draft string
 	// DraftData is a draft model as the bytes of its file, used if Draft is empty. The bytes must
 	// not change while the model is open.
@@ -56,23 +56,23 @@ type Config struct {
 	// NoSpeculation turns off every kind of drafting.
 	NoSpeculation bool
 
-	Context  int    // limit of tokens in one conversation, prompt and answer; 0 means the trained context, at most 32,768; more than the trained context is lowered to it
+	Context  int    // limit of tokens in one conversation, prompt and answer; 0 means the trained context, at most 32,768; a larger value than the trained context is lowered to it
 	KV       KVType // precision of the key-value cache
 	KVTokens int    // tokens that the cache holds for all conversations together; 0 means Context
 	Slots    int    // requests that run at once; 0 means 8
 	Queue    int    // requests that may wait; more are refused with [agent.ErrOverloaded]. 0 means 64
-	Threads  int    // 0 means one per CPU
+	Threads  int    // number of threads; 0 means one per CPU
 
-	// ExpertCapacity limits how many tokens of a pass one expert takes, as a multiple of the even
-	// share; the others go to their next best expert. 0 means no limit, which is exact: with a
-	// limit, an answer depends on what else is running.
+	// ExpertCapacity limits the number of tokens in a pass that one expert takes, as a multiple of
+	// the even share; excess tokens go to their next best expert. 0 means no limit. Only then are
+	// results exact: with a limit, an answer depends on the other requests that are running.
 	ExpertCapacity float64
 
 	MaxOutput   int     // limit of tokens in an answer if the request sets none; 0 means as many as fit the context
-	Temperature float64 // if the request sets none; 0 takes the likeliest token
+	Temperature float64 // if the request sets none; 0 always chooses the likeliest token
 
-	Template  string // a chat template that replaces the file's
-	Format    string // the tool-call format, if the template does not show which; see [Formats]
+	Template  string // a chat template that replaces the one in the file
+	Format    string // the tool-call format, if it cannot be recognised from the template; see [Formats]
 	Constrain Constrain
 
 	Logger *slog.Logger     // nil means no logging

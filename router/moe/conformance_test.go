@@ -23,9 +23,9 @@ import (
 // TestConformance runs the conformance suite with the official OpenAI client against the engine
 // behind package serve. Random weights do not produce the answers that a scenario needs, so a
 // grammar constrains each answer to its words: the engine generates them token by token, and they
-// go through the tool-call parser, the server, HTTP and the client. Behaviour that no engine shows
-// by itself, such as failing with a given status or breaking off, is added between the engine and
-// the server.
+// go through the tool-call parser, the server, HTTP and the client. Behaviour that an engine does
+// not have by itself, such as failing with a given status or breaking off, is added between the
+// engine and the server.
 //
 // Evidence: engine · The official OpenAI client passes the suite against the engine
 func TestConformance(t *testing.T) {
@@ -94,7 +94,7 @@ func (p prompted) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agen
 	}
 }
 
-// script is the part of a reply that the engine generates, and what happens after it.
+// script is the part of a reply that the engine generates, together with the events after it.
 type script struct {
 	text  string
 	ids   []string
@@ -168,7 +168,7 @@ func (r *script) adjust(c agent.Chunk) agent.Chunk {
 	return c
 }
 
-// end does what comes after the engine's words.
+// end performs the events that come after the engine's words.
 func (r *script) end(ctx context.Context, yield func(agent.Chunk, error) bool) {
 	switch ev := r.last.(type) {
 	case agenttest.WireFinish:

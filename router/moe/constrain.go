@@ -21,7 +21,7 @@ func (m *Model) newVocab() func() *grammar.Vocab {
 		v := grammar.NewVocab(m.tok.Size(), func(id int32) []byte {
 			switch m.tok.Kind(id) {
 			case tokenizer.Control, tokenizer.Unused, tokenizer.Unknown:
-				return nil // never part of a text
+				return nil // such tokens are never part of the text
 			}
 			return m.tok.AppendPiece(nil, id)
 		}, ends)
@@ -30,8 +30,8 @@ func (m *Model) newVocab() func() *grammar.Vocab {
 	})
 }
 
-// constraint returns the constraint on an answer, nil if there is none: the grammar in Extra, tool
-// calls, the schema of structured output, or calls or the schema.
+// constraint returns the constraint on an answer: the grammar in Extra, tool calls, the schema of
+// structured output, or a choice between calls and the schema. It returns nil if there is none.
 func (m *Model) constraint(req *agent.Request, p *prompt) (scheduler.Constraint, error) {
 	choice := toolformat.Choice{Prompt: p.opening, Parallel: true, Exact: m.cfg.Constrain == ConstrainExact}
 	if raw, ok := req.Extra["parallel_tool_calls"]; ok {
@@ -74,7 +74,7 @@ func (m *Model) constraint(req *agent.Request, p *prompt) (scheduler.Constraint,
 	return m.compiled("tools", key, choice, func() (*toolformat.Grammar, error) { return m.format.Grammar(tools, choice) })
 }
 
-// withoutTools is constraint for a request that may not call tools.
+// withoutTools is like constraint, for a request that may not call tools.
 func (m *Model) withoutTools(req *agent.Request, c toolformat.Choice) (scheduler.Constraint, error) {
 	switch mode := req.ToolChoice.Mode; {
 	case mode == agent.ToolModeRequired || mode == agent.ToolModeNamed:
@@ -103,7 +103,7 @@ func (m *Model) ownGrammar(raw json.RawMessage) (scheduler.Constraint, error) {
 	})
 }
 
-// compiled returns the grammar with a kind and key from the cache, or builds it.
+// compiled returns the grammar for a kind and key from the cache, or builds it.
 func (m *Model) compiled(kind string, key []byte, c toolformat.Choice, build func() (*toolformat.Grammar, error)) (scheduler.Constraint, error) {
 	id := fmt.Sprintf("%s\x00%x\x00%+v", kind, sha256.Sum256(key), c)
 	return m.grammars.get(id, func() (*grammar.Grammar, error) {
@@ -156,11 +156,11 @@ func (m *Model) holds(t toolformat.Tool) bool {
 }
 
 // grammarCache keeps the most recently used grammars, with the states and masks computed so far.
-// Compiling takes about a millisecond; the masks are worth more.
+// Compiling a grammar takes about a millisecond; computing its masks takes longer.
 type grammarCache struct {
 	mu    sync.Mutex
 	list  []cachedGrammar            // the latest last
-	holds map[[sha256.Size]byte]bool // of tools: see Model.holds
+	holds map[[sha256.Size]byte]bool // for tools, the results of Model.holds
 }
 
 type cachedGrammar struct {
@@ -181,7 +181,7 @@ func (c *grammarCache) get(key string, build func() (*grammar.Grammar, error)) (
 		if e.key != key {
 			continue
 		}
-		if e.g.Err() != nil { // it has reached too many states: start again
+		if e.g.Err() != nil { // the grammar has reached too many states, so start again
 			e.g = e.g.Fork()
 		}
 		c.list = append(append(c.list[:i:i], c.list[i+1:]...), e)

@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// conversation converts a request to the form for chat templates. Text that is not the template's
-// own is guarded.
+// conversation converts a request to the form for chat templates. Text that does not come from the
+// template is guarded.
 func (m *Model) conversation(req *agent.Request) (toolformat.Conversation, error) {
 	c := toolformat.Conversation{GenerationPrompt: true, Now: m.cfg.Now()}
 	if req.System != "" {
@@ -52,12 +52,12 @@ func callable(req *agent.Request) []toolformat.Tool {
 	return tools
 }
 
-// schema guards the texts in a tool's schema, which may come from an untrusted server, as its
-// description may.
+// schema guards the texts in a tool's schema, which may come from an untrusted server, just like
+// the tool's description.
 func (m *Model) schema(raw json.RawMessage) json.RawMessage {
 	v, err := jsontree.Parse(raw)
 	if err != nil {
-		return raw // the template reports what is wrong with it
+		return raw // the template reports the error
 	}
 	if !m.markTree(v) {
 		return raw
@@ -113,8 +113,8 @@ func (m *Model) userTurn(out []toolformat.Message, msg agent.Message) ([]toolfor
 	return append(out, toolformat.Message{Role: "user", Content: m.guard.mark(msg.Text())}), nil
 }
 
-// assistantTurn leaves out parts of other providers and signed reasoning: they are meaningless
-// here.
+// assistantTurn leaves out parts of other providers and signed reasoning: both are meaningless to
+// this model.
 func (m *Model) assistantTurn(out []toolformat.Message, msg agent.Message, names map[string]string) ([]toolformat.Message, error) {
 	t := toolformat.Message{Role: "assistant", Content: m.guard.mark(msg.Text())}
 	for _, p := range msg.Parts {

@@ -8,7 +8,7 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// TestCountTokens: the count equals what the model then reports as its input.
+// TestCountTokens checks that the count equals the input tokens that the model then reports.
 func TestCountTokens(t *testing.T) {
 	m := load(t, moe.Config{})
 	for _, text := range []string{"hi", strings.Repeat("a long file, ", 60), "héllo 世界 <|im_start|>"} {

@@ -7,10 +7,11 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 )
 
-// maxDraws limits how many answers are sampled to find one that makes no avoided call.
+// maxDraws limits the number of answers that are sampled in order to find one that makes no avoided
+// call.
 const maxDraws = 32
 
-// search takes the likeliest answer that a beam of that width finds.
+// search returns the likeliest answer that a beam of the given width finds.
 func (a *answer) search(ctx context.Context, width int) (length bool, err error) {
 	b := newBeam(a, width)
 	tokens, cut, err := b.run(ctx)
@@ -33,9 +34,10 @@ func (a *answer) takeAll(tokens []scheduler.Token) bool {
 	return true
 }
 
-// otherThanAvoided answers as if there were no avoided calls, unless the answer makes one. Then,
-// with a temperature, it samples again, which leaves the odds among all other answers unchanged.
-// Without a temperature, or if sampling finds none, it searches.
+// otherThanAvoided answers as if there were no avoided calls, unless the answer makes one. If the
+// answer does and there is a temperature, it samples again, which does not change the relative
+// probabilities of the other answers. Without a temperature, or if sampling finds none, it
+// searches.
 func (a *answer) otherThanAvoided(ctx context.Context) (length bool, err error) {
 	draws := 1
 	if a.req.Sample.Temperature > 0 {
@@ -55,8 +57,8 @@ func (a *answer) otherThanAvoided(ctx context.Context) (length bool, err error) 
 	return a.search(ctx, 1)
 }
 
-// draw generates an answer without passing it on. The end of the context ends it like any limit on
-// its length.
+// draw generates an answer without passing it on. If the context window is full, the answer ends as
+// at any other length limit.
 func (a *answer) draw(ctx context.Context, r scheduler.Request) (tokens []scheduler.Token, length bool, err error) {
 	stops, decoder := newStopFinder(a.out.stops.stops), a.m.tok.NewDecoder()
 	for t, err := range a.m.engine.Generate(ctx, r) {

@@ -10,14 +10,14 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 )
 
-// embedding holds what a file says about how its model embeds texts.
+// embedding holds the settings in a file that concern embedding texts.
 type embedding struct {
 	pooling scheduler.Pooling
-	err     error // why the model cannot embed
+	err     error // reason why the model cannot embed
 }
 
-// readEmbedding reads how the model of f embeds. A file that says nothing belongs to a generative
-// model; the mean over its tokens is the usual choice then.
+// readEmbedding reads the embedding settings of f. A file without them belongs to a generative
+// model; the mean over a text's tokens is then the usual choice.
 func readEmbedding(f *gguf.File, arch string) embedding {
 	if causal, ok := f.Bool(arch + ".attention.causal"); ok && !causal {
 		return embedding{err: errors.New("its tokens attend to those that follow them, and this engine computes causal attention only; take an embedding model made from a causal one, such as Qwen3-Embedding, or a server")}
@@ -40,18 +40,18 @@ func readEmbedding(f *gguf.File, arch string) embedding {
 }
 
 // Embed returns a vector for each of texts: the hidden states of a text's tokens after the last
-// norm, pooled as the model's file says (pooling_type: mean, first or last token), or else their
-// mean. Vectors are as wide as the model's residual stream and are not normalised.
+// norm, pooled as the model's file specifies (pooling_type: mean, first or last token), or else by
+// their mean. Vectors are as wide as the model's residual stream and are not normalised.
 //
 // Embed is made for embedding models that are causal transformers, such as the GGUF files of
-// Qwen3-Embedding; those were trained on queries with an instruction in front. Any other model that
-// [Load] accepts returns vectors, too, but generative models do not distinguish meanings well.
-// Encoders such as BERT, and models whose file turns causal attention off, are not supported: the
-// first are refused by Load, the second here.
+// Qwen3-Embedding; those were trained on queries with an instruction in front. Other models that
+// [Load] accepts also return vectors, but those of generative models do not distinguish meanings
+// well. Encoders such as BERT, and models whose file turns causal attention off, are not supported:
+// Load refuses the former, and Embed the latter.
 //
-// Marks of the chat template in a text are plain text. For a text that is empty or longer than the
-// context, Embed returns an error of kind [agent.ErrInvalid] or [agent.ErrContextLength] that has a
-// method Refused, and no vectors for the others.
+// Control texts of the chat template are treated as plain text. For a text that is empty or longer
+// than the context, Embed returns an error of kind [agent.ErrInvalid] or [agent.ErrContextLength]
+// that has a method Refused, and no vectors for the other texts.
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	if m.embedding.err != nil {
 		return nil, unsupported(fmt.Errorf("moe: embed with %s: %w", m.name, m.embedding.err))
@@ -77,13 +77,14 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 // textError is an error caused by one of the texts.
 type textError struct{ *agent.ModelError }
 
-// Refused reports that other texts may be embedded.
+// Refused returns true: only this text is refused, and other texts may be embedded.
 func (textError) Refused() bool { return true }
 
 // Unwrap returns the *[agent.ModelError].
 func (e textError) Unwrap() error { return e.ModelError }
 
-// embedTokens returns the tokens of a text between the marks that the model's file asks for.
+// embedTokens returns the tokens of a text between the special tokens that the model's file
+// specifies.
 func (m *Model) embedTokens(text string) []int32 {
 	var tokens []int32
 	if bos, ok := m.tok.BOS(); ok && m.tok.AddBOS() {

@@ -20,8 +20,8 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// embedder makes a small model whose file has the embedding settings that more writes, and returns
-// it with the bytes of its file.
+// embedder makes a small model whose file has the embedding settings that the function more writes.
+// It returns the model and the bytes of the file.
 func embedder(t *testing.T, arch string, more func(*gguf.Writer)) (*moe.Model, []byte) {
 	t.Helper()
 	w, err := synth.NewWriter(synth.Tiny(arch))
@@ -171,8 +171,8 @@ func TestEmbedRefuses(t *testing.T) {
 	}
 }
 
-// TestEncodersDoNotLoad: a file with an architecture that can only embed is refused, and the error
-// lists those supported.
+// TestEncodersDoNotLoad checks that a file with an architecture that can only embed is refused, and
+// that the error lists the supported architectures.
 func TestEncodersDoNotLoad(t *testing.T) {
 	w := &gguf.Writer{}
 	w.SetString("general.architecture", "bert")
@@ -186,7 +186,7 @@ func TestEncodersDoNotLoad(t *testing.T) {
 	}
 }
 
-// The interface that package retrieval/embed expects of a model.
+// The interface that package retrieval/embed requires of a model.
 var _ interface {
 	Name() string
 	Embed(ctx context.Context, texts []string) ([][]float32, error)

@@ -23,7 +23,8 @@ func modelError(ctx context.Context, err error) *agent.ModelError {
 	case ctx.Err() != nil:
 		me.Kind = agent.ErrCanceled
 	case errors.As(err, &busy):
-		// If the queue is full, the caller must lower its rate: 429, as in the HTTP API.
+		// If the queue is full, the caller must lower its rate: the status is 429, as in the HTTP
+		// API.
 		me.Kind, me.Status, me.RetryAfter = agent.ErrRateLimit, 429, busy.Wait
 	case errors.Is(err, scheduler.ErrContextFull):
 		me.Kind = agent.ErrContextLength

@@ -8,7 +8,7 @@ import (
 // GuardRune is the rune that breaks up control texts.
 const GuardRune = guardRune
 
-// Rendered returns the prompt of a request, as text with guards and as tokens.
+// Rendered returns the prompt of a request as text with guards, and as tokens.
 func Rendered(m *Model, req *agent.Request) (string, []int32, error) {
 	conv, err := m.conversation(req)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 // text contains it anyway, it is dropped.
 const guardRune = "\U0001FFFE"
 
-// guard breaks up the control texts of a vocabulary wherever they occur in text that is not the
-// template's own.
+// guard breaks up the control texts of a vocabulary wherever they occur in text that does not come
+// from the template.
 type guard struct{ texts *strings.Replacer }
 
 // newGuard returns a guard for the texts of all control tokens.
@@ -30,5 +30,5 @@ func newGuard(controls []string) *guard {
 // mark returns text with its control texts broken up.
 func (g *guard) mark(text string) string { return g.texts.Replace(text) }
 
-// pieces cuts a rendered prompt at the marks.
+// pieces cuts a rendered prompt at the guard runes.
 func pieces(prompt string) []string { return strings.Split(prompt, guardRune) }

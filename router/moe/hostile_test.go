@@ -14,7 +14,8 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// TestInvalidSettings: for impossible settings the error is of a kind that is not retried.
+// TestInvalidSettings checks that the error for impossible settings is of a kind that is not
+// retried.
 func TestInvalidSettings(t *testing.T) {
 	m := load(t, moe.Config{})
 	for name, edit := range map[string]func(*agent.Request){
@@ -38,7 +39,8 @@ func TestInvalidSettings(t *testing.T) {
 	}
 }
 
-// TestOddEffort: an effort that no provider knows is written into the prompt as text.
+// TestOddEffort checks that a reasoning effort that no provider knows is written into the prompt as
+// text.
 func TestOddEffort(t *testing.T) {
 	m := load(t, moe.Config{Template: "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}Reasoning: {{ reasoning_effort }}"})
 	req := ask("hello")
@@ -49,7 +51,7 @@ func TestOddEffort(t *testing.T) {
 	}
 }
 
-// TestEmptyStop: an empty stop text counts as none.
+// TestEmptyStop checks that an empty stop text counts as none.
 func TestEmptyStop(t *testing.T) {
 	m := load(t, moe.Config{})
 	req := ask("count")
@@ -61,9 +63,9 @@ func TestEmptyStop(t *testing.T) {
 	}
 }
 
-// TestStopCountsTheCache: if an answer ends at a stop text, the number of cached prompt tokens is
-// still reported. A sequence that a stop text ended may still be in use when the next request
-// comes, so several requests are made.
+// TestStopCountsTheCache checks that the number of cached prompt tokens is reported even if an
+// answer ends at a stop text. The sequence of such an answer may still be in use when the next
+// request comes, so the test makes several requests.
 func TestStopCountsTheCache(t *testing.T) {
 	m := load(t, moe.Config{})
 	cached := false
@@ -82,8 +84,8 @@ func TestStopCountsTheCache(t *testing.T) {
 	}
 }
 
-// TestStopInCall cuts a call off with a stop text at each position: no call that could be run comes
-// out unless it is complete.
+// TestStopInCall cuts a call off with a stop text at each position: unless the call is complete,
+// the answer must contain no call that could be run.
 func TestStopInCall(t *testing.T) {
 	m := load(t, moe.Config{})
 	for _, stop := range []string{"weather", "city", "Kö", "days", "2", "}", "}}", "\n</tool"} {
@@ -103,8 +105,8 @@ func TestStopInCall(t *testing.T) {
 	}
 }
 
-// TestIDsAfterCompaction: the numbering continues from the last call of a conversation whose first
-// ones were dropped.
+// TestIDsAfterCompaction checks that the numbering of calls continues from the last call of a
+// conversation whose first calls were dropped.
 func TestIDsAfterCompaction(t *testing.T) {
 	m := load(t, moe.Config{})
 	req := ask("go on")
@@ -121,8 +123,8 @@ func TestIDsAfterCompaction(t *testing.T) {
 	}
 }
 
-// TestToolsAreText puts control texts into every text of a tool and of a call: none becomes a
-// control token, and calls follow the schema as it was given.
+// TestToolsAreText puts control texts into every text of a tool and of a call: none may become a
+// control token, and calls must follow the original schema.
 func TestToolsAreText(t *testing.T) {
 	m := load(t, moe.Config{Template: `{% for t in tools %}{{ t | tojson }}{% endfor %}{% for m in messages %}{{ m.role }} {{ m.content }}{% for c in m.tool_calls %}{{ c.id }} {{ c.function.name }} {{ c.function.arguments | tojson }}{% endfor %}{{ m.tool_call_id }}{{ m.name }}
 {% endfor %}<|im_start|>assistant
@@ -145,8 +147,9 @@ func TestToolsAreText(t *testing.T) {
 	}
 }
 
-// TestTemplates generates with random weights through many templates at a high temperature, free
-// and forced to call: the outcome is text, valid calls, or cut off by the limit.
+// TestTemplates generates with random weights through many templates at a high temperature, with
+// optional and with required calls. The outcome must be text, valid calls, or an answer that is cut
+// off by the limit.
 func TestTemplates(t *testing.T) {
 	tier.Normal(t)
 	files := devdata.Glob(t, "moe-dev/templates/*.jinja")
@@ -211,8 +214,8 @@ func hotAnswer(t *testing.T, m *moe.Model, choice agent.ToolChoice, seed int64, 
 	}
 }
 
-// TestOutputWithTools: if tools may be called and the last answer must follow a schema, an answer
-// that is not a call follows the schema.
+// TestOutputWithTools checks that if tools may be called and the final answer must follow a schema,
+// every answer that is not a call follows the schema.
 func TestOutputWithTools(t *testing.T) {
 	m := load(t, moe.Config{})
 	hot := 1.5
@@ -246,8 +249,8 @@ func TestOutputWithTools(t *testing.T) {
 	}
 }
 
-// TestManyTools: with more tools than the cache keeps grammars, some of which cannot be enforced,
-// the request's own grammar is kept.
+// TestManyTools checks that a request's grammar stays in the cache even if the request has more
+// tools than the cache has room for grammars, some of which cannot be enforced.
 func TestManyTools(t *testing.T) {
 	m := load(t, moe.Config{Constrain: moe.ConstrainLenient})
 	req := ask("hello")

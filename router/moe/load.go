@@ -25,8 +25,8 @@ func Load(path string, cfg Config) (*Model, error) {
 	return load(path, f, cfg)
 }
 
-// LoadBytes is [Load] for a GGUF file in memory, such as one that is embedded in the program. name
-// replaces the path in errors. The data must not change while the model is open.
+// LoadBytes is like [Load] for a GGUF file in memory, such as one that is embedded in the program.
+// The parameter name replaces the path in errors. The data must not change while the model is open.
 func LoadBytes(name string, data []byte, cfg Config) (*Model, error) {
 	f, err := gguf.Parse(data)
 	if err != nil {
@@ -39,7 +39,7 @@ func LoadBytes(name string, data []byte, cfg Config) (*Model, error) {
 func load(name string, f *gguf.File, cfg Config) (*Model, error) {
 	m := &Model{closers: []func() error{f.Close}}
 	if err := m.load(f, cfg); err != nil {
-		_ = m.free() // the error to report is the reason
+		_ = m.free() // the reported error is the one that made load fail
 		return nil, fmt.Errorf("moe: load %s: %w", name, err)
 	}
 	return m, nil
@@ -70,8 +70,8 @@ func (m *Model) load(f *gguf.File, cfg Config) error {
 	return nil
 }
 
-// readText reads what converts between text and tokens: the vocabulary, the chat template and the
-// tool-call format.
+// readText reads the parts of the file that are needed to convert between text and tokens: the
+// vocabulary, the chat template and the tool-call format.
 func (m *Model) readText(f *gguf.File, h *transformer.Hyper) (err error) {
 	if m.tok, err = tokenizer.FromGGUF(f); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (m *Model) readText(f *gguf.File, h *transformer.Hyper) (err error) {
 	return nil
 }
 
-// chatML is the default template for files that have none: the most common one.
+// chatML is the template for files that have none. It is the most common one.
 const chatML = `{% for message in messages %}<|im_start|>{{ message.role }}
 {{ message.content }}<|im_end|>
 {% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
@@ -133,8 +133,8 @@ func (m *Model) readMarks() {
 	m.guard = newGuard(texts)
 }
 
-// passTokens limits how many tokens one pass computes. More would not use the weights any better
-// and would keep others waiting.
+// passTokens limits how many tokens one pass computes. A larger number would not use the weights
+// better and would keep other requests waiting.
 const passTokens = 512
 
 // readWeights loads the network and starts the engine.
@@ -167,7 +167,7 @@ func (m *Model) readWeights(f *gguf.File) (err error) {
 	return nil
 }
 
-// network loads the weights of f if they and a cache of that size fit into memory.
+// network loads the weights of f if they and a cache of the given number of pages fit into memory.
 func (m *Model) network(f *gguf.File, pages int, kv gguf.Type) (*transformer.Network, error) {
 	need, err := transformer.EstimateMemory(f, transformer.MemoryConfig{Cache: transformer.CacheConfig{Type: kv, Pages: pages}, Batch: passTokens})
 	if err != nil {
@@ -186,7 +186,7 @@ func (m *Model) network(f *gguf.File, pages int, kv gguf.Type) (*transformer.Net
 	return net, nil
 }
 
-// draft opens the draft model for this one, or returns nil if there is none.
+// draft opens the draft model for m, or returns nil if there is none.
 func (m *Model) draft(kv gguf.Type) (*scheduler.DraftModel, error) {
 	var f *gguf.File
 	var err error
@@ -210,8 +210,7 @@ func (m *Model) draft(kv gguf.Type) (*scheduler.DraftModel, error) {
 	return d, nil
 }
 
-// draftModel loads a small draft model for this one. Its vocabulary must be the same, token by
-// token.
+// draftModel loads a small draft model for m. Its vocabulary must be the same, token by token.
 func (m *Model) draftModel(f *gguf.File, kv gguf.Type) (*scheduler.DraftModel, error) {
 	m.closers = append(m.closers, f.Close)
 	tok, err := tokenizer.FromGGUF(f)

@@ -11,10 +11,10 @@ import (
 // EachMetric emits the engine's metrics under their Prometheus names. It has the signature of the
 // Metrics field in package serve's Config.
 //
-// In addition to counts of requests, passes and tokens, the metrics are: what each kind of drafter
-// proposed and how much of it was accepted, tokens per pass, the state of the key-value cache, and
-// for each layer of a Mixture-of-Experts model how evenly its experts are used (the busiest
-// expert's share over the mean, and the entropy in bits).
+// In addition to counts of requests, passes and tokens, the metrics are: the proposed and accepted
+// tokens of each kind of drafter, tokens per pass, the state of the key-value cache, and, for each
+// layer of a Mixture-of-Experts model, how evenly its experts are used (the busiest expert's share
+// divided by the mean, and the entropy in bits).
 func (m *Model) EachMetric(emit func(name, help string, counter bool, labels map[string]string, value float64)) {
 	s := m.engine.Metrics()
 	counts := func(name, help, label string, values map[string]uint64) {

@@ -61,19 +61,19 @@ func (m *Model) Close() (err error) {
 	return err
 }
 
-// Shutdown accepts no more requests and returns when the running ones have ended. If ctx ends
-// first, it ends them and returns. The model must still be closed.
+// Shutdown accepts no more requests and returns when the running requests have ended. If ctx ends
+// first, Shutdown ends the running requests and returns. The model must still be closed.
 func (m *Model) Shutdown(ctx context.Context) error { return m.engine.Shutdown(ctx) }
 
-// Tokenize returns the tokens of text. If special is set, control tokens written out in text become
-// those tokens; otherwise they are plain text. No token is added at the beginning.
+// Tokenize returns the tokens of text. If special is true, the texts of control tokens become
+// control tokens; otherwise they are plain text. No token is added at the beginning.
 func (m *Model) Tokenize(text string, special bool) []int32 { return m.tok.Encode(text, special) }
 
 // Detokenize returns the text of tokens, with control tokens written out.
 func (m *Model) Detokenize(tokens []int32) string { return m.tok.Decode(tokens) }
 
-// Logits returns a row of vocabulary logits for each of tokens: the model's prediction of the token
-// after it.
+// Logits returns a row of vocabulary logits for each of tokens. A row is the model's prediction of
+// the token that follows.
 func (m *Model) Logits(ctx context.Context, tokens []int32) ([][]float32, error) {
 	rows, err := m.engine.Logits(ctx, tokens)
 	if err != nil {

@@ -21,8 +21,8 @@ func write(t testing.TB, c synth.Config) string {
 	return path
 }
 
-// tinyConfig returns a quarter of synth.Tiny: the output of a network with random weights does not
-// matter here.
+// tinyConfig returns synth.Tiny at a quarter of its size, since the output of a network with random
+// weights does not matter here.
 func tinyConfig() synth.Config {
 	c := synth.Tiny("qwen3moe")
 	c.Embd, c.HeadDim, c.ExpertFF = 128, 32, 64

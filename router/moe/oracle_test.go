@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// TestLogitsOfDefaults compares the logits of a model loaded with the zero Config with llama.cpp's,
-// by the KL divergence of the softmaxed top 20 at every position.
+// TestLogitsOfDefaults compares the logits of a model loaded with the zero Config with those of
+// llama.cpp, by the KL divergence of the softmax over the top 20 at every position.
 func TestLogitsOfDefaults(t *testing.T) {
 	files := devdata.Glob(t, "moe-dev/oracle/*.exact.json")
 	for _, file := range files {

@@ -24,7 +24,7 @@ type output struct {
 	reasoning bool // the last event was reasoning
 }
 
-// token handles one token and reports whether more are wanted.
+// token handles one token and reports whether more tokens are wanted.
 func (o *output) token(id int32) bool {
 	return o.text(o.decoder.Write(id))
 }
@@ -37,7 +37,7 @@ func (o *output) text(s string) bool {
 	return !o.stopped && !o.gone
 }
 
-// close ends the answer: it parses what was held back. Call it once.
+// close ends the answer and parses the text that was held back. It must be called once.
 func (o *output) close() {
 	if !o.stopped {
 		if o.text(o.decoder.Flush()); !o.stopped {
@@ -84,7 +84,7 @@ func (o *output) chunks(e toolformat.Event) []agent.Chunk {
 	return nil
 }
 
-// finish returns why the answer ended.
+// finish returns the reason why the answer ended.
 func (o *output) finish(length bool) (agent.FinishReason, error) {
 	switch {
 	case o.cut && o.stopped:
@@ -102,17 +102,17 @@ func (o *output) finish(length bool) (agent.FinishReason, error) {
 // stopFinder cuts a text at the first occurrence of any stop text.
 type stopFinder struct {
 	stops []string
-	held  string // may be the beginning of a stop text
+	held  string // text that may be the beginning of a stop text
 }
 
-// newStopFinder returns a finder for the stop texts of a request. Empty ones, which some clients
-// send for none, are ignored.
+// newStopFinder returns a finder for the stop texts of a request. Empty stop texts, which some
+// clients send to mean none, are ignored.
 func newStopFinder(stops []string) *stopFinder {
 	return &stopFinder{stops: slices.DeleteFunc(slices.Clone(stops), func(s string) bool { return s == "" })}
 }
 
 // feed returns the text that cannot be part of a stop text, and whether a stop text was found. The
-// returned text ends before it.
+// returned text ends before the stop text.
 func (f *stopFinder) feed(s string) (text string, found bool) {
 	if len(f.stops) == 0 {
 		return s, false
@@ -141,7 +141,7 @@ func (f *stopFinder) feed(s string) (text string, found bool) {
 	return s[:len(s)-keep], false
 }
 
-// flush returns what was held back.
+// flush returns the text that was held back.
 func (f *stopFinder) flush() string {
 	s := f.held
 	f.held = ""

@@ -11,11 +11,11 @@ import (
 // prompt is a rendered request.
 type prompt struct {
 	tokens  []int32
-	opening string // the part of the answer that the template wrote: its header and perhaps the beginning of its reasoning
+	opening string // the part of the answer that the template writes: its header and perhaps the beginning of its reasoning
 	tools   []toolformat.Tool
 }
 
-// render turns a request into tokens. If open is set, the prompt ends with the opening of the
+// render turns a request into tokens. If open is true, the prompt ends with the opening of the
 // answer.
 func (m *Model) render(req *agent.Request, open bool) (*prompt, error) {
 	conv, err := m.conversation(req)
@@ -52,8 +52,8 @@ func (m *Model) tokens(text string) []int32 {
 }
 
 // Warm computes the prompt of a request without answering it, so that the answer to a request that
-// begins with the same messages starts at once. An agent can warm a model with the results it has
-// while other tools still run.
+// begins with the same messages starts at once. An agent can warm a model with the tool results
+// that it already has while other tools still run.
 func (m *Model) Warm(ctx context.Context, req *agent.Request) error {
 	p, err := m.render(req, false)
 	if err != nil {

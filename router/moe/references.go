@@ -8,17 +8,17 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// Limits on what is offered for edit speculation.
+// Limits of the texts that are offered for edit speculation.
 const (
 	maxReferences    = 8
-	minReferenceSize = 256     // bytes; shorter texts are found by prompt lookup
+	minReferenceSize = 256     // bytes; shorter texts are already found by prompt lookup
 	maxReferenceSize = 1 << 20 // bytes of one text
 )
 
-// references returns the texts that the answer is likely to repeat with changes, newest first: what
-// tools showed, without the line numbers they put before each line, and what was written before. A
-// call's arguments are JSON in most formats, so if escaped is set each text is offered in the form
-// it has inside a JSON string.
+// references returns the texts that the answer is likely to repeat with changes, newest first:
+// texts that tools showed, without line numbers, and texts that were written before. In most
+// formats, a call's arguments are JSON; if escaped is true, each text is therefore offered in the
+// form that it has inside a JSON string.
 func references(req *agent.Request, escaped bool) []string {
 	var texts []string
 	seen := map[string]bool{}
@@ -73,7 +73,7 @@ func longStrings(args json.RawMessage) []string {
 }
 
 // withoutLineNumbers removes the numbers before the lines of a file that a tool showed, if nearly
-// all lines have one. Lines without a number, such as a note by the tool, are left out then.
+// all lines have one. Lines without a number, such as a tool's note, are then left out.
 func withoutLineNumbers(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	var b strings.Builder

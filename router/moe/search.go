@@ -15,39 +15,39 @@ import (
 
 // Limits of a [Search].
 const (
-	searchWidth   = 16      // beginnings that are scored at once if the request has no beam
-	maxOpen       = 1 << 15 // beginnings kept
-	maxBeginnings = 1 << 13 // scored for one answer at most
+	searchWidth   = 16      // number of beginnings that are scored at once if the request has no beam
+	maxOpen       = 1 << 15 // maximum number of beginnings that are kept
+	maxBeginnings = 1 << 13 // maximum number of beginnings that are scored for one answer
 )
 
 // Answer is one of the answers to a request.
 type Answer struct {
-	Chunks  []agent.Chunk // what Stream would yield, usage and finish included; the ids of calls are the same for each answer
+	Chunks  []agent.Chunk // the chunks that Stream would yield, including usage and finish; the ids of calls are the same for each answer
 	Tokens  []agent.Token
-	LogProb float64 // the sum over the tokens; tokens that a grammar forces count as certain
+	LogProb float64 // the sum over the tokens; tokens that a grammar forces count as certain, which adds 0
 }
 
-// Search lists the answers to a request from the likeliest on, each once. It continues where it
-// stopped, so that a hundred answers cost little more than the beginnings that they do not share; a
-// beam with avoid_calls starts over for each. It is for one goroutine at a time, holds only memory,
-// and need not be closed.
+// Search lists the answers to a request, each once and the likeliest first. It continues where it
+// stopped, so that only the parts of answers that differ cost time; a beam with avoid_calls would
+// start over for each answer. A Search is for one goroutine at a time, holds only memory, and need
+// not be closed.
 type Search struct {
 	a     *answer
 	b     *beam
 	stop  []string
-	paths []*path // that are scored next
+	paths []*path // paths that are scored next
 	open  openChoices
 	ended []*path // best last
 	told  map[string]bool
-	may   func(answer string) bool // nil for any
+	may   func(answer string) bool // nil allows any answer
 }
 
 // Search begins to list the answers to a request. It takes the same requests as a stream with
 // "beam" in [agent.Request].Extra. Here, beam is the number of beginnings that are scored at once;
-// it may be left out.
+// the field may be left out.
 //
-// The order is by the sum of log-probabilities, best first, provided that no answer needs a token
-// that is not among the 32 likeliest after its beginning.
+// The order is by the sum of log-probabilities, best first, provided that every token of an answer
+// is among the 32 likeliest at its position.
 func (m *Model) Search(ctx context.Context, req *agent.Request) (*Search, error) {
 	a, err := m.answer(ctx, req)
 	if err != nil {
@@ -67,19 +67,21 @@ func (m *Model) Search(ctx context.Context, req *agent.Request) (*Search, error)
 	return s, nil
 }
 
-// filteredChoices is the number of tokens considered after a beginning if some are left out.
+// filteredChoices is the number of tokens considered after a beginning if Only is in use.
 const filteredChoices = 128
 
-// Only leaves out answers for which may returns false on one of their beginnings. may receives
-// beginnings as the model writes them, including the marks around a call. If it returns false for a
-// beginning, it must also do so for every text that begins with it. Call Only before [Search.Next];
-// it saves searching for answers that would be discarded at once.
+// Only leaves out the answers that have a beginning for which the function may returns false. The
+// argument of may is a beginning as the model writes it, including the marks around a call. If may
+// returns false for a beginning, it must also return false for every text that starts with that
+// beginning. Only must be called before [Search.Next]. It saves time compared with discarding such
+// answers afterwards.
 func (s *Search) Only(may func(answer string) bool) {
 	s.may = may
 	s.b.top = max(s.b.top, min(filteredChoices, s.a.m.net.Hyper().Vocab))
 }
 
-// leftOut reports whether p, with tokens behind it, leads only to answers that are left out.
+// leftOut reports whether p, followed by the tokens behind, leads only to answers that are left
+// out.
 func (s *Search) leftOut(p *path, behind ...int32) bool {
 	if s.may == nil {
 		return false
@@ -99,9 +101,9 @@ func (s *Search) leftOut(p *path, behind ...int32) bool {
 	return !s.may(string(text))
 }
 
-// Next returns the next answer. It returns io.EOF if none is left, or if none is found within
-// reason: 8,192 beginnings were scored and none was completed. After another error, such as that of
-// an ended context, it may be called again.
+// Next returns the next answer. It returns io.EOF if no answer is left, or if 8,192 beginnings were
+// scored and no answer was completed. After another error, such as that of an ended context, it may
+// be called again.
 func (s *Search) Next(ctx context.Context) (*Answer, error) {
 	for weighed := 0; ; {
 		if n := len(s.ended); n > 0 && s.likeliest(s.ended[n-1]) {
@@ -139,8 +141,8 @@ func (s *Search) likeliest(p *path) bool {
 	return len(s.paths) == 0 && (len(s.open) == 0 || p.score >= s.open[0].score)
 }
 
-// take turns the likeliest choices into paths, if they may lead to a better answer than those that
-// ended.
+// take turns the likeliest choices into paths, if they may lead to a better answer than the paths
+// that ended.
 func (s *Search) take() error {
 	for len(s.paths) < s.b.width && len(s.open) > 0 {
 		if n := len(s.ended); n > 0 && s.ended[n-1].score >= s.open[0].score {

@@ -68,8 +68,8 @@ func toldBy(t *testing.T, a *moe.Answer) told {
 }
 
 // TestSearchListsAllAnswers compares a search with all answers that a grammar allows, found by
-// enumeration: the same ones, each once, the likeliest first, whatever the width, and also after a
-// context that ended.
+// enumeration. The search must list the same answers, each once and the likeliest first, whatever
+// the width, even if a context ended in between.
 //
 // Evidence: engine · A search lists all answers of a grammar
 func TestSearchListsAllAnswers(t *testing.T) {
@@ -118,7 +118,7 @@ func TestSearchListsAllAnswers(t *testing.T) {
 	}
 }
 
-// TestSearchOnly: excluded answers are missing from the list and nothing else is, even if the
+// TestSearchOnly checks that only the excluded answers are missing from the list, even if the
 // grammar forces the text that identifies them.
 //
 // Evidence: engine · A search lists all answers of a grammar
@@ -170,7 +170,8 @@ func canceled(err error) bool {
 	return ok && me.Kind == agent.ErrCanceled
 }
 
-// TestSearchListsCalls: the listed tool calls equal those of beams that avoid the calls before.
+// TestSearchListsCalls checks that the listed tool calls are the same as those of beams that avoid
+// the previous calls.
 func TestSearchListsCalls(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{KV: moe.KVF32, Format: "qwen3-coder-xml"})
@@ -210,7 +211,8 @@ func TestSearchListsCalls(t *testing.T) {
 	}
 }
 
-// TestSearchRefuses: a prompt that fills the context is refused, and so is what a beam refuses.
+// TestSearchRefuses checks that a search refuses a prompt that fills the context, and all requests
+// that a beam refuses.
 func TestSearchRefuses(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{Context: 64})

@@ -11,7 +11,7 @@ import (
 )
 
 // TestSessionPrefill runs an agent's session of 20 turns with calls, results and answers: no more
-// than 2 % of its tokens are computed twice.
+// than 2 % of its tokens may be computed twice.
 //
 // Evidence: engine · A session computes its prefix once
 func TestSessionPrefill(t *testing.T) {
@@ -35,8 +35,8 @@ func TestSessionPrefill(t *testing.T) {
 		req.Messages = append(req.Messages, resp.Message, agent.Message{Role: agent.RoleTool,
 			Parts: []agent.Part{agent.ToolResult{CallID: call.ID, Parts: []agent.Part{agent.Text{Text: strings.Repeat(fmt.Sprintf("line of result %d\n", turn), 6)}}}}})
 	}
-	// Every token of the last prompt and answer was computed at least once, generated or prefilled;
-	// prefilled tokens beyond the new ones are waste.
+	// Every token of the last prompt and answer was computed at least once, either generated or
+	// prefilled. All further prefilled tokens are waste.
 	generated := int64(0)
 	m.EachMetric(func(name, _ string, _ bool, labels map[string]string, v float64) {
 		if name == "luthier_engine_tokens_total" && labels["kind"] == "generated" {
@@ -50,7 +50,8 @@ func TestSessionPrefill(t *testing.T) {
 	}
 }
 
-// TestWarm: a prompt computed beforehand is found in the cache by the answer.
+// TestWarm checks that a prompt that was computed beforehand is found in the cache when it is
+// answered.
 //
 // Evidence: engine · A session computes its prefix once
 func TestWarm(t *testing.T) {
@@ -65,7 +66,8 @@ func TestWarm(t *testing.T) {
 	}
 }
 
-// TestTokens: the reported token ids make up the text, and their probabilities are ordered.
+// TestTokens checks that the reported token ids make up the text and that their probabilities are
+// ordered.
 func TestTokens(t *testing.T) {
 	m := load(t, moe.Config{})
 	var ids []int32

@@ -84,8 +84,9 @@ func (m *Model) answer(ctx context.Context, req *agent.Request) (*answer, error)
 	return a, nil
 }
 
-// newIDs numbers calls on from those of the conversation, even if its beginning was cut off, so
-// that no two of them share an id. Every known template accepts nine letters and digits.
+// newIDs returns a function that numbers calls, continuing from those in the conversation, even if
+// its beginning was cut off, so that no two calls share an id. An id has nine letters and digits,
+// which every known template accepts.
 func newIDs(req *agent.Request) func(n int) string {
 	calls, next := 0, 0
 	for _, msg := range req.Messages {
@@ -101,8 +102,8 @@ func newIDs(req *agent.Request) func(n int) string {
 	return func(n int) string { return fmt.Sprintf("call%05d", first+n) }
 }
 
-// run generates and yields. It leaves the engine as soon as the consumer stops or a stop text is
-// found.
+// run generates the answer and yields it. It stops generating as soon as the consumer stops or a
+// stop text is found.
 func (a *answer) run(ctx context.Context, yield func(agent.Chunk, error) bool) {
 	a.out.yield = yield
 	a.usage.Input = int64(len(a.req.Prompt))
@@ -111,7 +112,7 @@ func (a *answer) run(ctx context.Context, yield func(agent.Chunk, error) bool) {
 		return
 	}
 	if errors.Is(err, scheduler.ErrContextFull) && a.usage.Output > 0 {
-		length, err = true, nil // the end of the context in the middle of an answer counts as a length limit
+		length, err = true, nil // if the context window is full in the middle of an answer, that counts as a length limit
 	}
 	if err != nil {
 		yield(nil, modelError(ctx, err))
@@ -150,7 +151,7 @@ func (a *answer) generate(ctx context.Context) (length bool, err error) {
 	return false, nil
 }
 
-// take passes one token to the output and reports whether more are wanted.
+// take passes one token to the output and reports whether more tokens are wanted.
 func (a *answer) take(t scheduler.Token) (more bool) {
 	a.usage.Output++
 	a.usage.CachedInput = int64(t.Cached) // set for each token, since a stop text ends the answer before the final item

@@ -21,7 +21,7 @@ func ask(text string) *agent.Request {
 	return &agent.Request{Messages: []agent.Message{agent.UserText(text)}, MaxOutput: 24}
 }
 
-// literal returns a grammar for exactly this text.
+// literal returns a grammar for exactly the given text.
 func literal(text string) json.RawMessage {
 	quoted, err := json.Marshal(text)
 	if err != nil {
@@ -69,11 +69,12 @@ func TestSays(t *testing.T) {
 	}
 }
 
-// TestCallsAreValid: calls by random weights at a high temperature are valid.
+// TestCallsAreValid checks that calls generated with random weights at a high temperature are
+// valid.
 //
 // Evidence: engine · A schema or grammar constrains the answer
 func TestCallsAreValid(t *testing.T) {
-	m := loadFile(t, write(t, synth.Tiny("qwen3moe")), moe.Config{}) // it reaches the call in time, whatever the seed
+	m := loadFile(t, write(t, synth.Tiny("qwen3moe")), moe.Config{}) // this model reaches the call in time, whatever the seed
 	hot := 1.5
 	for seed := range int64(20) {
 		req := ask("What is the weather?")
@@ -97,8 +98,8 @@ func TestCallsAreValid(t *testing.T) {
 	}
 }
 
-// TestRepeatable: the same request, sent three times (alone, with others, and without speculation),
-// gets the same answer.
+// TestRepeatable checks that the same request, sent three times (alone, with others, and without
+// speculation), gets the same answer.
 //
 // Evidence: engine · Batch, chunks and threads do not change a bit
 func TestRepeatable(t *testing.T) {
@@ -140,7 +141,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestControlTextIsText: a mark in a message does not become the control token.
+// TestControlTextIsText checks that a control text in a message does not become the control token.
 //
 // Evidence: engine · Control tokens in untrusted text stay text
 func TestControlTextIsText(t *testing.T) {

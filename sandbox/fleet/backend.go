@@ -50,13 +50,14 @@ type BackendFunc func(ctx context.Context, spec Spec) (Box, error)
 // Open calls f.
 func (f BackendFunc) Open(ctx context.Context, spec Spec) (Box, error) { return f(ctx, spec) }
 
-// PoolBackend opens the sandboxes of a pool. Only the names in snaps are valid snapshots, so that
-// nothing received over the network can name a path of the host. A job without a snapshot gets the
-// one under the empty name.
+// PoolBackend opens the sandboxes of a pool. Only the names in snaps are valid snapshots, so that a
+// request from the network cannot name a path of the host. A job without a snapshot gets the
+// snapshot with the empty name.
 //
 // Requests that wait for a place of the pool are served by priority, and within one priority in
-// fair turns between tenants. For that, a host must have more slots and places than the pool has
-// sandboxes: requests that the host does not take wait in the engine, which does not take turns.
+// fair turns between tenants. This requires that the host has more slots and places than the pool
+// has sandboxes: requests that the host does not accept wait in the engine, which has no fair
+// turns.
 func PoolBackend(pool *sandbox.Pool, snaps map[string]sandbox.Snapshot) Backend {
 	return BackendFunc(func(ctx context.Context, spec Spec) (Box, error) {
 		snap, ok := snaps[spec.Snapshot]
@@ -105,7 +106,7 @@ func refusal(ctx context.Context, exit *sandbox.Exit, err error) error {
 	return fmt.Errorf("%w: %w", ErrRefused, err)
 }
 
-// clip cuts the output and denials that a runner kept to the limits of a message.
+// clip cuts the output and denials of a result to the limits of a message.
 func clip(exit *sandbox.Exit) *sandbox.Exit {
 	if exit == nil {
 		return nil
@@ -116,8 +117,8 @@ func clip(exit *sandbox.Exit) *sandbox.Exit {
 	return &c
 }
 
-// clipDenials keeps the first denials that fit in maxDenialBytes. They are in order of arrival; the
-// first refusal is usually the cause of the rest.
+// clipDenials keeps the first denials that fit in maxDenialBytes. They are in order of arrival, and
+// the first one is usually the cause of the others.
 func clipDenials(list []sandbox.Denial) []sandbox.Denial {
 	room := maxDenialBytes
 	for i, d := range list {

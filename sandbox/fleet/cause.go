@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// causes lists the errors that a caller may test a host's error for, besides those that an answer's
-// code reports.
+// causes lists the errors that a caller may look for in a host's error, in addition to those that
+// the answer's code reports.
 func causes() map[string]error {
 	return map[string]error{
 		"not found": exec.ErrNotFound, "permission": fs.ErrPermission, "not exist": fs.ErrNotExist,
@@ -30,7 +30,7 @@ func causesOf(err error) []string {
 	return out
 }
 
-// caused is an error received from elsewhere, with its original causes.
+// caused is an error received from another machine, with its original causes.
 type caused struct {
 	error
 	names []string

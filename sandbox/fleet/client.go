@@ -20,7 +20,8 @@ type Client struct {
 	owner  string
 }
 
-// NewClient makes a client of a fleet. The owner is recorded in its leases, for people to read.
+// NewClient makes a client of a fleet. The owner is recorded in the client's leases, for people to
+// read.
 func NewClient(engine Engine, owner string) *Client { return &Client{engine, owner} }
 
 // Submit stores a job. It repeats until the job is stored or ctx ends. Submitting a job that is
@@ -90,7 +91,7 @@ type Request struct {
 	// Key names the sandbox; empty means a random name. Opening the same key while it is leased
 	// fails with ErrHeld.
 	Key string
-	// TTL is the time for which the sandbox outlives a silent client; default 30 s, at least 1 s.
+	// TTL limits how long the sandbox outlives a silent client; default 30 s, at least 1 s.
 	TTL time.Duration
 }
 
@@ -138,7 +139,7 @@ func (c *Client) openOn(ctx context.Context, host string, req Request) (*Session
 		err = a.err()
 	}
 	if err != nil {
-		_ = s.Close() // without it the lease would expire by itself
+		_ = s.Close() // otherwise the lease would expire by itself
 		return nil, err
 	}
 	s.dir = a.Dir
@@ -148,8 +149,7 @@ func (c *Client) openOn(ctx context.Context, host string, req Request) (*Session
 	return s, nil
 }
 
-// unreachable is the time after which Open gives up on a host that does not answer and tries
-// another.
+// unreachable limits how long Open waits for a host that does not answer before it tries another.
 const unreachable = 10 * time.Second
 
 // CommandOf returns the command in the form that can be sent. It fails for output callbacks, for

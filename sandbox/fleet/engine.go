@@ -9,12 +9,13 @@ import (
 )
 
 // Engine provides what hosts and clients share: durable work and results, leases, presence of
-// hosts, and messages to one host. NewLocal makes an engine within one process, Connect one over
-// NATS JetStream. The package fleettest contains the suite that every implementation must pass.
+// hosts, and messages to one host. NewLocal makes an engine within one process; Connect makes one
+// over NATS JetStream. The package fleettest contains the suite that every implementation must
+// pass.
 //
 // All methods may be called concurrently. A method that could not reach the engine fails with an
-// error that none of the Err variables match; its operation may or may not have been carried out.
-// Every method may then be repeated.
+// error that none of the Err variables match; in that case its operation may or may not have been
+// carried out. Every method may be repeated after such an error.
 type Engine interface {
 	Queue
 	Results
@@ -27,9 +28,9 @@ type Engine interface {
 
 // Queue stores durable work, in one queue for every class of hosts.
 type Queue interface {
-	// Submit stores a job; it will run when a host pulls its class. It fails with ErrDuplicate
-	// while a job of the same ID waits or runs, and with ErrQueueFull when the engine's limit is
-	// reached.
+	// Submit stores a job, which will run when a host pulls jobs of its class. Submit fails with
+	// ErrDuplicate while a job with the same ID waits or runs, and with ErrQueueFull if the
+	// engine's limit is reached.
 	Submit(ctx context.Context, job *Job) error
 	// Pull returns between 1 and most jobs of a class, waiting for the first until ctx ends. A job
 	// that is neither Done nor Retried nor Extended within the engine's acknowledgement time is
@@ -49,7 +50,7 @@ type Delivery struct {
 type Receipt interface {
 	// Extend reports that the job is still being worked on.
 	Extend(ctx context.Context) error
-	// Done removes the job permanently. Its result must be stored before.
+	// Done removes the job permanently. The job's result must be stored before.
 	Done(ctx context.Context) error
 	// Retry returns the job, to be delivered again after a while.
 	Retry(ctx context.Context, after time.Duration) error
@@ -58,30 +59,30 @@ type Receipt interface {
 // Results stores how jobs ended.
 type Results interface {
 	// PutResult stores the result of a job; when it returns, the result is durable. Only the first
-	// result of a job counts: if there is one already, first is false and nothing is changed.
-	// Repeating the same result after an error returns first as true again.
+	// result of a job counts: if there is already another one, the result first is false and
+	// nothing is changed. If the same result is stored again after an error, first is true again.
 	PutResult(ctx context.Context, r *Result) (first bool, err error)
 	// Result returns the result of a job, or ErrNoResult.
 	Result(ctx context.Context, job string) (*Result, error)
-	// WatchResults yields the result of a job, or of all jobs if job is empty. Each is yielded
-	// once, first the existing ones and then the new ones, until ctx ends. The last value yielded
-	// is the error that ended it.
+	// WatchResults yields the result of the job with the ID in the parameter job, or of all jobs if
+	// job is empty. Each result is yielded once, first the existing ones and then the new ones,
+	// until ctx ends. The last value yielded is the error that ended the sequence.
 	WatchResults(ctx context.Context, job string) iter.Seq2[*Result, error]
 }
 
 // Lease is the right to use one thing for a time: here, a sandbox on a host.
 type Lease struct {
-	Key   string // what is leased
+	Key   string // name of the leased thing
 	Host  string // the host of the leased thing
 	Owner string // who requested it, for people
-	// Epoch is greater than that of every lease that the engine granted before, for any key.
-	// Whoever guards the leased thing refuses an epoch below the highest it has seen, so that a
-	// holder that was stopped or cut off cannot act once another holds the lease.
+	// Epoch is greater than that of every lease that the engine granted before, for any key. The
+	// guard of the leased thing refuses an epoch below the highest that it has seen, so that a
+	// holder that was stopped or cut off cannot act once another one has the lease.
 	Epoch uint64
 	// TTL is the time that the lease lasts if it is not renewed.
 	TTL time.Duration
 
-	nonce string // distinguishes a repeated Acquire from somebody else's
+	nonce string // distinguishes a repeated Acquire from that of another client
 	rev   uint64 // the engine's version of the record
 }
 
@@ -112,7 +113,8 @@ type HostStatus struct {
 	Draining  bool     // it accepts no new work
 }
 
-// Load returns the fraction of a host's places that is taken or requested; above 1, requests wait.
+// Load returns the number of taken and requested places as a fraction of the host's places; above
+// 1, requests wait.
 func (s HostStatus) Load() float64 {
 	if s.Places <= 0 {
 		return 1
@@ -131,11 +133,11 @@ type Presence interface {
 // Bus carries messages to one host.
 type Bus interface {
 	// Call sends a request to a host and returns its answer; it fails with ErrNoHost if no host of
-	// that ID serves. A call may be carried out although it failed, so it must be safe to repeat
-	// requests.
+	// that ID serves. A call may have been carried out even if it fails, so it must be safe to
+	// repeat requests.
 	Call(ctx context.Context, host string, request []byte) ([]byte, error)
-	// Serve answers the requests sent to host until stop is called. stop cancels the context of
-	// running handlers and waits for them.
+	// Serve answers the requests sent to host until stop is called. The returned function stop
+	// cancels the context of running handlers and waits for them.
 	Serve(host string, handle func(ctx context.Context, request []byte) []byte) (stop func(), err error)
 }
 
@@ -143,14 +145,14 @@ type Bus interface {
 var (
 	// ErrDuplicate means that a job of that ID already waits or runs.
 	ErrDuplicate = errors.New("a job of this ID is queued already")
-	// ErrQueueFull means that the engine holds the most jobs allowed.
+	// ErrQueueFull means that the engine already holds the maximum number of jobs.
 	ErrQueueFull = errors.New("the queue is full")
 	// ErrNoResult means that a job has no result yet.
 	ErrNoResult = errors.New("no result yet")
 	// ErrHeld means that somebody else holds the lease.
 	ErrHeld = errors.New("the lease is held by another")
 	// ErrLost means that a lease has ended: it expired, was released, or somebody else holds it.
-	// Work begun under it may have been cut short.
+	// Work that began under the lease may have been interrupted.
 	ErrLost = errors.New("the lease has ended")
 	// ErrNoLease means that nobody holds the lease.
 	ErrNoLease = errors.New("nobody holds the lease")

@@ -10,7 +10,7 @@ import (
 )
 
 // A host and a client in one process. A program must call sandbox.Init first in main, and would
-// omit Floor, which here lets the example run anywhere.
+// omit Floor, which is only set so that the example runs anywhere.
 func Example() {
 	ctx, stop := context.WithCancel(context.Background())
 	engine := fleet.NewLocal(fleet.LocalConfig{})
@@ -50,7 +50,7 @@ func Example() {
 	// exit status 3
 }
 
-// The same ID is the same job: it is run once, however often it is requested.
+// The same ID denotes the same job, which is run only once, however often it is requested.
 func ExampleClient_Run() {
 	ctx, stop := context.WithCancel(context.Background())
 	engine := fleet.NewLocal(fleet.LocalConfig{})

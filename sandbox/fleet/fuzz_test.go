@@ -7,8 +7,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// FuzzMessages checks that all readers of network input never panic, and that what they accept can
-// be written and read again.
+// FuzzMessages checks that all readers of network input never panic, and that messages that they
+// accept can be written and read again.
 func FuzzMessages(f *testing.F) {
 	add := func(b []byte, err error) {
 		if err != nil {
@@ -61,8 +61,8 @@ func FuzzMessages(f *testing.F) {
 	})
 }
 
-// TestWireForm checks that the names on the wire stay fixed: each version must read what the one
-// before wrote.
+// TestWireForm checks that the names on the wire stay fixed: each version must be able to read what
+// the previous version wrote.
 func TestWireForm(t *testing.T) {
 	b, err := EncodeResult(&Result{Job: "j", Host: "h", Run: "r1", Attempt: 2, Exit: &sandbox.Exit{Code: 1, Stdout: sandbox.Output{Head: []byte("x"), Total: 1}}})
 	if err != nil {

@@ -26,12 +26,12 @@ type HostConfig struct {
 	Backend Backend
 	// Run runs jobs instead of BoxRunner(Backend).
 	Run Runner
-	// Slots limits the jobs that run at once; zero means twice the number of processors, negative
-	// none.
+	// Slots limits the jobs that run at once; zero means twice the number of processors, and a
+	// negative number means none.
 	Slots int
 	// Places limits the sandboxes leased out at once; zero means four times the number of
-	// processors, negative none. Further requests wait, in fair turns between tenants; Waiting
-	// limits their number (zero means 16 for each place).
+	// processors, and a negative number means none. Further requests wait and are served in fair
+	// turns between tenants; Waiting limits their number (zero means 16 for each place).
 	Places, Waiting int
 	// Snapshots returns the snapshots that the host has ready, for placement; nil means none.
 	Snapshots func() []string
@@ -120,8 +120,8 @@ func NewHost(cfg HostConfig) (*Host, error) {
 func (h *Host) ID() string { return h.cfg.ID }
 
 // Run serves until ctx ends. It then kills running commands, returns their jobs to the queue, ends
-// the leased sandboxes and returns. While the engine is unreachable, Run continues with what it has
-// and retries. It can be called only once.
+// the leased sandboxes and returns. While the engine is unreachable, Run continues with its current
+// jobs and sandboxes, and retries. It can be called only once.
 func (h *Host) Run(ctx context.Context) error {
 	if h.running.Swap(true) {
 		return fail("run host", h.cfg.ID, errors.New("it was run already; make another"))
@@ -188,7 +188,7 @@ func (h *Host) Status() HostStatus {
 	return s
 }
 
-// Stats returns what the host has done so far.
+// Stats returns the host's counters since it started.
 func (h *Host) Stats() HostStats {
 	s := &h.stats
 	return HostStats{Jobs: s.jobs.Load(), Counted: s.counted.Load(), Repeated: s.repeated.Load(), Retried: s.retried.Load(),

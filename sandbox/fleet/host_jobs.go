@@ -60,7 +60,7 @@ func (h *Host) free(ctx context.Context) (int, bool) {
 		}
 		select {
 		case <-h.freed:
-		case <-time.After(h.cfg.Heartbeat): // another loop may have received the signal
+		case <-time.After(h.cfg.Heartbeat): // another loop may have taken the signal
 		case <-ctx.Done():
 		}
 	}
@@ -85,7 +85,7 @@ func (h *Host) keep(ctx context.Context, d Delivery) (stop func()) {
 		for {
 			select {
 			case <-tick.C:
-				_ = d.Extend(ctx) // the next attempt follows soon
+				_ = d.Extend(ctx) // if it fails, the next attempt follows soon
 			case <-ctx.Done():
 				return
 			}
@@ -95,7 +95,7 @@ func (h *Host) keep(ctx context.Context, d Delivery) (stop func()) {
 }
 
 // job runs one delivery. It stores the result before it removes the job from the queue, so that
-// neither is lost if the host dies at any point.
+// neither the job nor the result is lost if the host dies at any point.
 func (h *Host) job(ctx context.Context, d Delivery) {
 	if d.Attempt > 1 && h.hasResult(ctx, d.Job.ID) {
 		h.stats.repeated.Add(1)
@@ -155,7 +155,7 @@ func (h *Host) hasResult(ctx context.Context, job string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	_, err := h.cfg.Engine.Result(ctx, job)
-	return err == nil // if it is unknown, the first result still counts
+	return err == nil // if the error is unknown, the first result still counts
 }
 
 // store keeps trying to store a result. A host that is stopping tries once more.

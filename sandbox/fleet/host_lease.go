@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/fleet/internal/fair"
 )
 
-// open starts the session of a lease, or finds it. It looks the lease up in the engine, since the
-// client's claim is not enough.
+// open starts the session of a lease, or finds the existing one. It looks up the lease in the
+// engine, since it must not rely on the client's claim.
 func (h *Host) open(ctx context.Context, r *hostRequest) (*hostSession, error) {
 	if s := h.session(r.Key); s != nil && s.epoch == r.Epoch {
 		return s, nil
@@ -48,7 +48,7 @@ func (h *Host) open(ctx context.Context, r *hostRequest) (*hostSession, error) {
 // errLater means that a lease could not be looked up because the engine was unreachable.
 var errLater = errors.New("the lease cannot be looked up")
 
-// fill opens the session's box when there is a place for it, and releases the place when the
+// fill opens the session's box as soon as there is a place for it, and releases the place when the
 // session has ended.
 func (h *Host) fill(s *hostSession, spec Spec) {
 	s.err = h.gate.Enter(s.ctx, spec.Tenant)
@@ -87,7 +87,7 @@ func (h *Host) remove(s *hostSession) {
 	h.drop(s)
 }
 
-// drop is remove for a caller that holds the lock.
+// drop is like remove, but requires that the caller holds the lock.
 func (h *Host) drop(s *hostSession) {
 	if h.sessions[s.key] == s {
 		delete(h.sessions, s.key)
@@ -98,8 +98,8 @@ func (h *Host) drop(s *hostSession) {
 	s.end()
 }
 
-// fence returns the session that a request is for, if the request's epoch belongs to a lease that
-// still holds. It is called before every command.
+// fence returns the session to which a request belongs, if the request's epoch is that of a lease
+// that is still valid. It is called before every command.
 func (h *Host) fence(ctx context.Context, r *hostRequest) (*hostSession, error) {
 	s := h.session(r.Key)
 	if s == nil || s.epoch != r.Epoch {
@@ -120,10 +120,10 @@ func (h *Host) fence(ctx context.Context, r *hostRequest) (*hostSession, error) 
 	return s, nil
 }
 
-// verify asks the engine whether a session's lease holds. It ends the session if the lease has
-// ended, or if its state has been unknown for so long that it may have expired. While the state is
-// unknown, the error is errLater: running commands continue but none may begin, since the lease may
-// have ended right after the last check.
+// verify asks the engine whether a session's lease is still valid. It ends the session if the lease
+// has ended, or if the lease could not be looked up for so long that it may have expired. While the
+// lease cannot be looked up, the error is errLater: running commands continue but none may begin,
+// since the lease may have ended right after the last check.
 func (h *Host) verify(ctx context.Context, s *hostSession) error {
 	ctx, cancel := context.WithTimeout(ctx, min(s.ttl, 5*time.Second))
 	defer cancel()
@@ -158,7 +158,7 @@ func (h *Host) sweep(ctx context.Context) {
 			return
 		}
 		for _, s := range h.due() {
-			_ = h.verify(ctx, s) // ended sessions appear in the stats
+			_ = h.verify(ctx, s) // sessions that end are counted in the stats
 		}
 	}
 }

@@ -22,8 +22,8 @@ type hostSession struct {
 	err   error
 
 	mu       sync.Mutex
-	verified time.Time // when the lease was last known to hold
-	had      uint64    // commands with lower numbers have ended and are forgotten
+	verified time.Time // when the lease was last known to be valid
+	had      uint64    // commands with lower numbers have ended and their outcomes were dropped
 	commands map[uint64]*hostCommand
 	running  sync.WaitGroup
 	over     bool
@@ -37,7 +37,7 @@ type hostCommand struct {
 	err    error
 }
 
-// maxCommands bounds the outcomes that a session keeps for a client that does not fetch them.
+// maxCommands limits the outcomes that a session keeps for a client that does not fetch them.
 const maxCommands = 256
 
 var (
@@ -93,7 +93,7 @@ func (s *hostSession) cancelCommand(number uint64) {
 	}
 }
 
-// age returns the time since the lease was last known to hold.
+// age returns the time since the lease was last known to be valid.
 func (s *hostSession) age() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

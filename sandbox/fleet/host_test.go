@@ -33,7 +33,8 @@ func TestJobsOfTwoHosts(t *testing.T) {
 		if r, err := c.Run(t.Context(), job("j7", "echo", "another")); err != nil || r.Exit.Stdout.String() != "j7" {
 			t.Errorf("the same ID again: %+v, %v; want the first result", r, err)
 		}
-		// A host counts a result after it was stored, which is when a client may see it.
+		// A host counts a result only after storing it, so a client may see the result before it is
+		// counted.
 		stop1()
 		stop2()
 		if n := h1.Stats().Counted + h2.Stats().Counted; n != 50 {
@@ -126,7 +127,8 @@ func TestTroubleOfRunners(t *testing.T) {
 	})
 }
 
-// TestStoppedHostGivesBack checks that a host that stops returns its jobs to the others at once.
+// TestStoppedHostGivesBack checks that a host that is stopped returns its jobs at once, for other
+// hosts.
 func TestStoppedHostGivesBack(t *testing.T) {
 	engines(t, func(t *testing.T, e fleet.Engine) {
 		let := make(chan struct{})
@@ -168,7 +170,7 @@ func TestJobThatKillsItsHosts(t *testing.T) {
 		if err := e.Submit(t.Context(), j); err != nil {
 			t.Fatal(err)
 		}
-		for want := 1; want <= 2; want++ { // two hosts that pull it and then disappear
+		for want := 1; want <= 2; want++ { // two hosts that pull the job and then disappear
 			ds, err := e.Pull(t.Context(), "c", 1)
 			if err != nil || ds[0].Attempt != want {
 				t.Fatal(ds, err)
@@ -212,7 +214,7 @@ func TestUnreliableEngine(t *testing.T) {
 			counted += h.Stats().Counted
 			runs += h.Stats().Jobs
 		}
-		// A host may have stored a result without learning that it was the first.
+		// A host may have stored a result without learning that the result was the first.
 		if counted > jobs {
 			t.Errorf("%d results counted for %d jobs", counted, jobs)
 		}
@@ -221,7 +223,7 @@ func TestUnreliableEngine(t *testing.T) {
 }
 
 // TestSecondRunDoesNotCount checks a job that was queued twice, so that one host runs it twice as a
-// first attempt: the second result does not count, while the first counts however often it is
+// first attempt: the second result must not count, while the first must count however often it is
 // stored.
 func TestSecondRunDoesNotCount(t *testing.T) {
 	engines(t, func(t *testing.T, e fleet.Engine) {

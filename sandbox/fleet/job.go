@@ -13,11 +13,11 @@ import (
 
 // Job is one command to be run once, on any host that serves its class.
 type Job struct {
-	// ID identifies the job among all jobs of the engine, for as long as results are kept. To
+	// ID identifies the job among all jobs of the engine, while results are kept. To
 	// repeat a Submit whose answer was lost, submit the same ID again. See ValidName.
 	ID string
-	// Class is the queue that the job waits in: one for every kind of host, such as "go" or "gpu",
-	// never one for every sandbox.
+	// Class is the queue in which the job waits. There is one class for every kind of host, such as
+	// "go" or "gpu"; there should never be one for every sandbox.
 	Class string
 	// Tenant is the tenant for whom the job runs.
 	Tenant string
@@ -29,7 +29,7 @@ type Job struct {
 	Snapshot string
 	// Command is the command to run.
 	Command Command
-	// MaxAttempts limits how often the job may be started before it is given up with a failed
+	// MaxAttempts limits how often the job may be started. After that, it is given up with a failed
 	// Result, so that a job that kills its host does not kill all hosts. Zero means
 	// DefaultMaxAttempts.
 	MaxAttempts int
@@ -42,7 +42,7 @@ const DefaultMaxAttempts = 5
 type Command struct {
 	Args        []string      // the argument vector, required
 	Dir         string        // below the workspace; empty means the workspace
-	Env         []string      // KEY=value, added to the sandbox's
+	Env         []string      // KEY=value, added to the sandbox's environment
 	Stdin       []byte        // the whole input
 	Timeout     time.Duration // zero means no limit
 	Grace       time.Duration // between SIGTERM and SIGKILL
@@ -50,8 +50,8 @@ type Command struct {
 	Limit       int // bytes kept of each stream; zero or more than MaxOutput means MaxOutput
 }
 
-// MaxOutput limits, in bytes, what is sent of each output stream of a command: half from its head
-// and half from its tail.
+// MaxOutput limits the number of bytes that are sent of each output stream of a command: half from
+// its head and half from its tail.
 const MaxOutput = 256 << 10
 
 // Cmd returns the command in the form that a sandbox accepts.
@@ -80,8 +80,8 @@ type Result struct {
 }
 
 // ValidName returns an error if name cannot be an ID of a job or host, a class or the key of a
-// lease. Valid names have 1 to 100 letters, digits, '-' and '_', so that they mean the same to
-// every engine.
+// lease. Valid names have 1 to 100 letters, digits, '-' and '_', so that every engine interprets
+// them in the same way.
 func ValidName(what, name string) error {
 	if name == "" {
 		return fmt.Errorf("%s is empty", what)
@@ -101,7 +101,7 @@ func ValidName(what, name string) error {
 // together with the largest output.
 const maxDenialBytes = 128 << 10
 
-// Limits on what is accepted from others.
+// Limits of messages that are accepted from others.
 const (
 	maxArgs = 8192    // arguments and variables, each
 	maxText = 4 << 10 // tenant, snapshot, directory, failure
@@ -125,7 +125,7 @@ func (c *Command) validate() error {
 		}
 	}
 	for _, s := range slices.Concat(c.Args, c.Env, []string{c.Dir}) {
-		if !utf8.ValidString(s) { // JSON would change it on the way
+		if !utf8.ValidString(s) { // JSON would change such a string during transmission
 			return fmt.Errorf("Command has %.40q in it, which is not UTF-8", s)
 		}
 	}

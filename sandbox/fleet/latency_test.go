@@ -26,8 +26,7 @@ type late struct {
 	at time.Time
 }
 
-// slowDialer makes connections whose two directions together take delay, as measured by a round
-// trip.
+// slowDialer makes connections with a round-trip time of delay.
 type slowDialer struct{ delay time.Duration }
 
 func (d slowDialer) Dial(network, addr string) (net.Conn, error) {
@@ -97,7 +96,8 @@ func TestLatency(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	// A host counts a result after it was stored, which is when a client may see it.
+	// A host counts a result only after storing it, so a client may see the result before it is
+	// counted.
 	eventually(t, "20 results are counted", func() bool { return h.Stats().Counted >= 20 })
 	if st := h.Stats(); st.Counted != 20 || st.Jobs != 20 {
 		t.Errorf("host: %+v; want 20 jobs, each run and counted once", st)

@@ -10,7 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/fleet"
 )
 
-// TestNothingIsLeft checks that after everything that was started is closed, nothing of it is left.
+// TestNothingIsLeft checks that nothing is left after everything that was started has been closed.
 func TestNothingIsLeft(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	t.Run("all", func(t *testing.T) { // its cleanup closes what it opened
@@ -57,7 +57,7 @@ func TestServerRemovesItsDirectory(t *testing.T) {
 	}
 }
 
-// TestServerRestart checks that stored data outlives the server.
+// TestServerRestart checks that stored data is still there after the server has been restarted.
 func TestServerRestart(t *testing.T) {
 	dir := t.TempDir()
 	open := func() (*fleet.Server, fleet.Engine) {

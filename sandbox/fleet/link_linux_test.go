@@ -12,7 +12,7 @@ import (
 const inner = "up0"
 
 // setUpLink sets the address of this process's network namespace, once the cable is connected.
-// Without an address there is nothing to set up.
+// If there is no address, it does nothing.
 func setUpLink(addr string) error {
 	if addr == "" {
 		return nil

@@ -16,8 +16,8 @@ type LocalConfig struct {
 	MaxQueue int           // limit of jobs that wait or run; default 1,000,000
 }
 
-// NewLocal makes an engine for hosts and clients of one process. It keeps the same promises as the
-// engine over NATS, except that everything ends with the process.
+// NewLocal makes an engine for hosts and clients of one process. It has the same guarantees as the
+// engine over NATS, except that all data is lost when the process ends.
 func NewLocal(cfg LocalConfig) Engine {
 	cfg.AckWait = orDefault(cfg.AckWait, defaultAckWait)
 	cfg.Presence = orDefault(cfg.Presence, defaultPresence)
@@ -87,8 +87,8 @@ func (e *localEngine) PutResult(_ context.Context, r *Result) (bool, error) {
 	return true, nil
 }
 
-// sameResult reports whether the stored result is the one that is stored again. Host and attempt do
-// not identify it: a job that was queued twice may have two first attempts.
+// sameResult reports whether the stored result is the one that is stored again. Host and attempt
+// are not enough to identify it, since a job that was queued twice may have two first attempts.
 func sameResult(stored []byte, r *Result) bool {
 	have, err := DecodeResult(stored)
 	return err == nil && have.Host == r.Host && have.Attempt == r.Attempt && have.Run == r.Run

@@ -17,7 +17,7 @@ type localServer struct {
 	calls  sync.WaitGroup
 }
 
-// enter adds a call to those that stop waits for.
+// enter adds a call to the calls for which stop waits.
 func (s *localServer) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -28,8 +28,8 @@ func (s *localServer) enter() bool {
 	return true
 }
 
-// Call implements Bus. Like a call over a network, it passes the handler a copy and returns when
-// ctx ends, whatever the handler does.
+// Call implements Bus. Like a call over a network, it passes a copy to the handler and returns when
+// ctx ends, even if the handler is still running.
 func (e *localEngine) Call(ctx context.Context, host string, request []byte) ([]byte, error) {
 	e.mu.Lock()
 	s := e.servers[host]

@@ -12,7 +12,7 @@ type localClass struct {
 	wake  chan struct{} // closed and replaced when ready grows
 }
 
-// localJob is a job that waits or is delivered.
+// localJob is a job that waits or has been delivered.
 type localJob struct {
 	id, class string
 	body      []byte
@@ -110,7 +110,8 @@ func (e *localEngine) deliver(j *localJob) Delivery {
 	return Delivery{Job: job, Attempt: j.attempt, Receipt: r}
 }
 
-// redeliverAfter makes a job ready again unless it changes hands before. The caller holds the lock.
+// redeliverAfter makes a job ready again after a while, unless it is delivered again or done
+// before. The caller holds the lock.
 func (e *localEngine) redeliverAfter(j *localJob, d time.Duration) {
 	j.stopTimer()
 	delivery := j.delivery
@@ -131,7 +132,7 @@ type localReceipt struct {
 }
 
 // with runs f under the lock if the delivery is still the current one. A late answer is not an
-// error, as over a network.
+// error, just as over a network.
 func (r *localReceipt) with(f func()) error {
 	r.e.mu.Lock()
 	defer r.e.mu.Unlock()

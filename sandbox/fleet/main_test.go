@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// engines runs a test over both engines, each with short timeouts.
+// engines runs a test with both engines, each with short timeouts.
 func engines(t *testing.T, test func(t *testing.T, e fleet.Engine)) {
 	t.Run("local", func(t *testing.T) {
 		e := fleet.NewLocal(fleet.LocalConfig{AckWait: 2 * time.Second, Presence: 3 * time.Second})

@@ -9,7 +9,8 @@ import (
 )
 
 // Operations that a client requests of a host. All can be repeated safely: a command is identified
-// by its number, and a repeated request for one that runs or ran asks for its outcome.
+// by its number, and a repeated request for a command that runs or has run asks for the command's
+// outcome.
 const (
 	opOpen   = "open"
 	opExec   = "exec"
@@ -32,7 +33,7 @@ type hostRequest struct {
 	Hold time.Duration // how long the host may delay the answer, at most maxHold
 }
 
-// maxHold bounds how long a host delays an answer, so that a client notices a dead host.
+// maxHold limits how long a host delays an answer, so that a client notices a dead host.
 const maxHold = 5 * time.Second
 
 func decodeRequest(b []byte) (*hostRequest, error) {
@@ -60,7 +61,7 @@ func decodeRequest(b []byte) (*hostRequest, error) {
 	return &r, err
 }
 
-// Codes of answers.
+// The codes of answers.
 const (
 	codeOK      = ""
 	codePending = "pending" // ask again
@@ -89,7 +90,7 @@ func decodeAnswer(b []byte) (*hostAnswer, error) {
 	return &a, nil
 }
 
-// err returns the answer as an error, nil for codeOK.
+// err returns the answer as an error, or nil for codeOK.
 func (a *hostAnswer) err() error {
 	if a.Code == codeOK {
 		return nil

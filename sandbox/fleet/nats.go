@@ -12,9 +12,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// NATSConfig configures the connection to NATS and what is stored there. Zero values are the
-// defaults. All hosts and clients of a fleet must use the same Prefix. The first to connect
-// determines Replicas, MaxQueue, Results and the other properties of what is stored.
+// NATSConfig configures the connection to NATS and the data stored there. Zero values are the
+// defaults. All hosts and clients of a fleet must use the same Prefix. The first one that connects
+// determines Replicas, MaxQueue, Results and the other properties of the stored data.
 type NATSConfig struct {
 	// URL lists the servers, separated by commas. It is required unless Conn or
 	// Server is given.
@@ -32,11 +32,11 @@ type NATSConfig struct {
 	Replicas int
 	// AckWait is the time after which an unacknowledged job is delivered again; default 30 s.
 	AckWait time.Duration
-	// Presence is the time for which a host's announcement lasts; default 5 s.
+	// Presence limits how long a host's announcement lasts; default 5 s.
 	Presence time.Duration
-	// MaxQueue bounds the jobs that wait or run; default 1,000,000.
+	// MaxQueue limits the jobs that wait or run; default 1,000,000.
 	MaxQueue int
-	// Results is the time for which results are kept; default 24 hours.
+	// Results limits how long results are kept; default 24 hours.
 	Results time.Duration
 }
 
@@ -81,8 +81,8 @@ func (e *natsEngine) dial() error {
 		opts := append([]nats.Option{
 			nats.Name("luthier fleet"),
 			nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond), nats.ReconnectJitter(100*time.Millisecond, 100*time.Millisecond),
-			// Nothing is buffered while the servers are unreachable: the caller learns of the
-			// failure at once and knows best whether to try again.
+			// Nothing is buffered while the servers are unreachable: the caller gets the error at
+			// once, and can best decide whether to try again.
 			nats.ReconnectBufSize(-1),
 			// A silently broken link is noticed after 2 to 3 seconds.
 			nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2), nats.Timeout(2 * time.Second),
@@ -168,15 +168,15 @@ func (e *natsEngine) Close() error {
 	return nil
 }
 
-// isConflict reports whether a write found another state than it expected.
+// isConflict reports whether a write failed because the state was not the expected one.
 func isConflict(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
 		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
-// isFull reports whether a stream accepts no more messages. The server uses one code for all
-// reasons not to store, so the text decides.
+// isFull reports whether a stream accepts no more messages. The server uses the same code for all
+// reasons not to store a message, so the text decides.
 func isFull(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && strings.Contains(api.Description, "maximum messages exceeded")

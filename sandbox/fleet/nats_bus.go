@@ -42,7 +42,7 @@ func (e *natsEngine) Hosts(ctx context.Context) ([]HostStatus, error) {
 			}
 			s, err := DecodeHost(entry.Value())
 			if err != nil || s.ID != entry.Key() {
-				continue // from another program; not a host
+				continue // from another program, so not a host
 			}
 			out = append(out, s)
 		case <-ctx.Done():
@@ -69,8 +69,8 @@ func (e *natsEngine) Call(ctx context.Context, host string, request []byte) ([]b
 	return msg.Data, nil
 }
 
-// maxCalls limits the requests of a host that are handled at once; more wait in the connection's
-// own queue.
+// maxCalls limits the requests that a host handles at the same time; further requests wait in the
+// connection's queue.
 const maxCalls = 1024
 
 // Serve implements Bus.
@@ -99,7 +99,7 @@ func (e *natsEngine) Serve(host string, handle func(context.Context, []byte) []b
 		})
 	})
 	if err == nil {
-		err = e.conn.Flush() // when we return, the server knows of us
+		err = e.conn.Flush() // so that the server knows of this subscription when Serve returns
 	}
 	if err != nil {
 		cancel()
@@ -107,7 +107,7 @@ func (e *natsEngine) Serve(host string, handle func(context.Context, []byte) []b
 	}
 	return sync.OnceFunc(func() {
 		_ = sub.Unsubscribe()
-		_ = e.conn.FlushTimeout(5 * time.Second) // the server knows that we are gone, so that callers need not wait for us
+		_ = e.conn.FlushTimeout(5 * time.Second) // so that the server knows that the host is gone, and callers need not wait for it
 		mu.Lock()
 		cancel()
 		mu.Unlock()

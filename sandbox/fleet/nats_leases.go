@@ -55,8 +55,8 @@ func (e *natsEngine) Acquire(ctx context.Context, want Lease) (Lease, error) {
 		return Lease{}, fail("acquire lease", want.Key, ErrHeld)
 	}
 	if err != nil {
-		// The lease may have been granted nevertheless. The key would then be held by nobody until
-		// it expires; release it if possible.
+		// The lease may still have been granted. Nobody would then use it until it expires, so
+		// release it if possible.
 		if have, cerr := e.Current(ctx, want.Key); cerr == nil && have.nonce == want.nonce {
 			return have, nil
 		}
@@ -77,8 +77,8 @@ func (e *natsEngine) Renew(ctx context.Context, l Lease) (Lease, error) {
 		if !isConflict(err) {
 			return Lease{}, fail("renew lease", l.Key, err)
 		}
-		// Either somebody else has it, or an earlier renewal of ours was written and its answer
-		// lost.
+		// Either another client has the lease, or an earlier renewal of ours was written and its
+		// answer was lost.
 		have, err := e.Current(ctx, l.Key)
 		switch {
 		case errors.Is(err, ErrNoLease) || err == nil && have.Epoch != l.Epoch:

@@ -11,8 +11,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Submit implements Queue. Every job has a separate subject, so that the server can check in the
-// same step that the subject has no message.
+// Submit implements Queue. Every job has a separate subject, so that the server can check
+// atomically that the subject has no message.
 func (e *natsEngine) Submit(ctx context.Context, job *Job) error {
 	body, err := EncodeJob(job)
 	if err != nil {
@@ -46,8 +46,8 @@ func (e *natsEngine) consumer(ctx context.Context, class string) (jetstream.Cons
 	c, err := e.work.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
 		Durable: "class_" + class, FilterSubject: e.workSubject(class, "*"),
 		AckPolicy: jetstream.AckExplicitPolicy, AckWait: e.cfg.AckWait,
-		MaxDeliver: -1, // the host gives a job up, with a result that says so
-		// Running jobs are limited by the hosts' slots; the queue must not limit them too.
+		MaxDeliver: -1, // the host gives up a job, with a result that states this
+		// The hosts' slots limit the running jobs; the queue must not limit them as well.
 		MaxAckPending: -1,
 	})
 	if err == nil {
@@ -63,11 +63,12 @@ func (e *natsEngine) forget(class string) {
 	delete(e.consumers, class)
 }
 
-// pullWait bounds one request to the server, so that a deleted consumer or a replaced server is
-// noticed.
+// pullWait limits the duration of one request to the server, so that a deleted consumer or a
+// replaced server is noticed.
 const pullWait = 5 * time.Second
 
-// Pull implements Queue: it returns the jobs that are ready at once, or else the next to arrive.
+// Pull implements Queue. It returns the jobs that are ready, or else waits for the next one to
+// arrive.
 func (e *natsEngine) Pull(ctx context.Context, class string, most int) ([]Delivery, error) {
 	if most < 1 {
 		return nil, fail("pull jobs of", class, errors.New("most must be at least 1"))
@@ -83,8 +84,8 @@ func (e *natsEngine) Pull(ctx context.Context, class string, most int) ([]Delive
 			return out, nil
 		}
 		if err == nil {
-			// The library's goroutine ends with ctx too, but ctx's deadline may be sooner than its
-			// heartbeats.
+			// The library's goroutine also ends with ctx, but the deadline of ctx may come before
+			// the library's heartbeats.
 			wait, done := context.WithTimeout(context.WithoutCancel(ctx), pullWait)
 			stop := context.AfterFunc(ctx, done)
 			batch, err = c.Fetch(1, jetstream.FetchContext(wait), jetstream.FetchHeartbeat(time.Second))
@@ -106,7 +107,7 @@ func (e *natsEngine) Pull(ctx context.Context, class string, most int) ([]Delive
 	}
 }
 
-// collect reads a batch to its end, or until ctx ends; jobs that arrive after that are returned to
+// collect reads a batch to its end, or until ctx ends. Jobs that arrive after that are returned to
 // the queue.
 func (e *natsEngine) collect(ctx context.Context, batch jetstream.MessageBatch, err error) ([]Delivery, error) {
 	if err != nil {
@@ -133,12 +134,12 @@ func (e *natsEngine) collect(ctx context.Context, batch jetstream.MessageBatch, 
 	}
 }
 
-// delivery reads a message. A message that is not a valid job gets a result that says so, since
-// somebody may be waiting for it.
+// delivery reads a message. For a message that is not a valid job, it stores a result that states
+// this, since somebody may be waiting for it.
 func (e *natsEngine) delivery(ctx context.Context, msg jetstream.Msg) (Delivery, bool) {
 	meta, err := msg.Metadata()
 	if err != nil {
-		return Delivery{}, false // not from a consumer: nothing to acknowledge
+		return Delivery{}, false // the message is not from a consumer, so there is nothing to acknowledge
 	}
 	job, err := DecodeJob(msg.Data())
 	if err == nil && msg.Subject() != e.workSubject(job.Class, job.ID) {
@@ -161,8 +162,8 @@ func (r natsReceipt) Extend(context.Context) error {
 	return settled(r.msg.InProgress())
 }
 
-// Done waits for the server's confirmation, so that after a lost answer the caller acknowledges the
-// job again, rather than the job being run again.
+// Done waits for the server's confirmation. So if the answer is lost, the caller acknowledges the
+// job again, instead of the job being run again.
 func (r natsReceipt) Done(ctx context.Context) error {
 	return settled(r.msg.DoubleAck(ctx))
 }

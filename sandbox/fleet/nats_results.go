@@ -21,7 +21,7 @@ func (e *natsEngine) PutResult(ctx context.Context, r *Result) (bool, error) {
 	if !errors.Is(err, jetstream.ErrKeyExists) && !isConflict(err) {
 		return false, fail("put result of job", r.Job, err)
 	}
-	// It may be ours, written by an attempt whose answer was lost.
+	// The existing result may be ours, written by an attempt whose answer was lost.
 	entry, err := e.results.Get(ctx, r.Job)
 	if err != nil {
 		return false, fail("put result of job", r.Job, err)

@@ -25,7 +25,7 @@ import (
 var jobCount = flag.Int("fleet.jobs", 600, "jobs of the tests with hosts that die and links that fail")
 
 // worldEnv marks the process whose network namespace contains a whole test: the server and a
-// bridge, with each host a process in a separate namespace, connected by a virtual cable.
+// bridge. Each host is a process in a separate namespace, connected by a virtual cable.
 const worldEnv = "LUTHIER_FLEET_WORLD"
 
 // inWorld runs the calling test again in a new network namespace, and returns true there.
@@ -180,7 +180,7 @@ func (w *world) work(jobs int, trouble func()) {
 	took := time.Since(began)
 	attempts := 0
 	left := jobs
-	for r, err := range c.Results(ctx) { // read what is stored now again
+	for r, err := range c.Results(ctx) { // read the stored results once more
 		if err != nil {
 			t.Fatalf("%d results missing: %v", left, err)
 		}
@@ -242,7 +242,7 @@ func TestLeaseOfHostCutOff(t *testing.T) {
 		_, err := s.Exec(t.Context(), sandbox.Cmd{Args: []string{"sleep", "1000"}})
 		ended <- err
 	}()
-	w.cut(w.hosts[0], time.Second) // shorter than the lease: nothing happens
+	w.cut(w.hosts[0], time.Second) // shorter than the lease, so nothing happens
 	if exit, err := s.Exec(t.Context(), sandbox.Cmd{Args: []string{"echo", "still here"}}); err != nil || strings.TrimSpace(exit.Stdout.String()) != "still here" {
 		t.Fatalf("after a short cut: %+v, %v", exit, err)
 	}

@@ -8,8 +8,8 @@ import (
 
 // Place chooses the host for a box. Among the hosts that serve the class it prefers those that have
 // the snapshot ready, unless all of these are full; of the remaining hosts it takes the least
-// loaded of three chosen at random. Three are nearly as good as all, and clients that decide from
-// the same, slightly outdated list do not all choose the same host.
+// loaded of three chosen at random. A choice among three is nearly as good as among all, and
+// prevents clients with the same, slightly outdated list from all choosing the same host.
 func Place(hosts []HostStatus, spec Spec, r *rand.Rand) (HostStatus, error) {
 	var fit, ready []HostStatus
 	for _, h := range hosts {

@@ -17,7 +17,7 @@ import (
 )
 
 // TestPoolIsSharedFairly checks that jobs that wait for a pool are served by priority, and tenants
-// in turns: a tenant with many jobs does not delay one with few.
+// in turns: a tenant with many jobs must not delay one with few.
 func TestPoolIsSharedFairly(t *testing.T) {
 	e := fleet.NewLocal(fleet.LocalConfig{})
 	defer e.Close()
@@ -59,8 +59,8 @@ func TestPoolIsSharedFairly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The pool decides whose turn it is within a priority, also by what was served before. The test
-	// only requires that b's single job is not behind all of a's.
+	// Within a priority, the pool decides whose turn it is, depending also on earlier requests. So
+	// the test only requires that b's single job is not served after all of a's jobs.
 	got := strings.Fields(string(b))
 	if len(got) != len(want) || got[0] != "urgent" || got[5] != "idle" || slices.Index(got, "b1") > slices.Index(got, "a2") {
 		t.Error(cmp.Diff(want, got))
@@ -68,7 +68,7 @@ func TestPoolIsSharedFairly(t *testing.T) {
 }
 
 // TestDenialsTravel checks that a client that waits for a job or has leased a sandbox learns of
-// denials and of the walls in force, as one that runs a command locally does.
+// denials and of the walls in force, like a client that runs a command locally.
 func TestDenialsTravel(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/fleet"
 )
 
-// strict is an engine that reports a job that leaves the queue without a result, and whose first
-// attempts to store one fail.
+// strict is an engine that reports a job that leaves the queue without a result, and in which the
+// first attempts to store a result fail.
 type strict struct {
 	fleet.Engine
 	mu    sync.Mutex
@@ -54,8 +54,8 @@ func (r strictReceipt) Done(ctx context.Context) error {
 	return r.Receipt.Done(ctx)
 }
 
-// TestResultBeforeDone checks that a result is stored, however often that fails, before its job
-// leaves the queue.
+// TestResultBeforeDone checks that a job leaves the queue only after its result is stored, however
+// often storing it fails.
 func TestResultBeforeDone(t *testing.T) {
 	engines(t, func(t *testing.T, inner fleet.Engine) {
 		e := &strict{Engine: inner, tries: map[string]int{}}
@@ -74,7 +74,7 @@ func TestResultBeforeDone(t *testing.T) {
 	})
 }
 
-// blind is an engine in which a host cannot look up leases while it is shut.
+// blind is an engine in which a host cannot look up leases while the field shut is set.
 type blind struct {
 	fleet.Engine
 	mu   sync.Mutex

@@ -14,7 +14,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/fleet"
 )
 
-// roleEnv makes the test binary play one role of a test in a separate process.
+// roleEnv makes the test binary take one role of a test in a separate process.
 const roleEnv = "LUTHIER_FLEET_ROLE"
 
 func runRole(role string) int {

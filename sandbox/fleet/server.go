@@ -21,14 +21,14 @@ type ServerConfig struct {
 	// Listen is the address for hosts on other machines, such as "10.0.0.1:4222" or "127.0.0.1:0".
 	// Empty means that only this process can connect.
 	Listen string
-	// Token is the token that clients must present. It is required for listening on anything but
-	// loopback; whoever has it can run commands on every host of the fleet.
+	// Token is the token that clients must present. It is required for listening on any address
+	// except loopback. Whoever has the token can run commands on every host of the fleet.
 	Token string
 	// Configure changes the server's options before it starts, for TLS, accounts
 	// or a cluster.
 	Configure func(*server.Options)
-	// NoSync leaves it to the system when stored data reaches the disk. Jobs and results then
-	// survive the end of the process, but not of the machine.
+	// NoSync lets the system decide when stored data reaches the disk. Jobs and results then
+	// survive a crash of the process, but not of the machine.
 	NoSync bool
 	// Logger receives the server's warnings and errors; nil means none.
 	Logger *slog.Logger

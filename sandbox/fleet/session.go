@@ -53,8 +53,8 @@ func (s *Session) Isolation() sandbox.Isolation { return s.isolation }
 // Lost is closed when the lease has ended. The content of the sandbox is then gone.
 func (s *Session) Lost() <-chan struct{} { return s.ctx.Done() }
 
-// renew keeps the lease. If it cannot renew in time, it counts the lease as lost, as the engine
-// does.
+// renew keeps the lease. If renewing does not succeed in time, the lease counts as lost, as in the
+// engine.
 func (s *Session) renew() {
 	ttl := s.lease.TTL
 	renewed := time.Now()
@@ -84,9 +84,9 @@ func (s *Session) renew() {
 	}
 }
 
-// Exec runs a command in the sandbox. While the host is unreachable, it waits as long as ctx and
-// the lease last; the command is run once, however often its answer is lost. After ErrLost it is
-// unknown whether the command ran.
+// Exec runs a command in the sandbox. While the host is unreachable, Exec waits as long as ctx and
+// the lease last. The command is run only once, however often its answer is lost. After ErrLost, it
+// is unknown whether the command ran.
 func (s *Session) Exec(ctx context.Context, cmd sandbox.Cmd) (*sandbox.Exit, error) {
 	c, err := CommandOf(cmd)
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *Session) arrived(number uint64) {
 }
 
 // ask repeats a request until it is answered, until ctx or the lease ends, or, if patience is not
-// 0, until the host has not answered for that long.
+// 0, until the host has not answered for the duration patience.
 func (s *Session) ask(ctx context.Context, r *hostRequest, patience time.Duration) (*hostAnswer, error) {
 	if s.ctx.Err() != nil {
 		return nil, context.Cause(s.ctx)
@@ -192,8 +192,8 @@ func merge(ctx, other context.Context) (context.Context, func()) {
 	return ctx, func() { stop(); end(nil) }
 }
 
-// Close ends the sandbox and releases the lease. If the host is unreachable, it ends the sandbox
-// itself when the lease expires.
+// Close ends the sandbox and releases the lease. If the host is unreachable, the host ends the
+// sandbox when the lease expires.
 func (s *Session) Close() error {
 	var err error
 	s.once.Do(func() {

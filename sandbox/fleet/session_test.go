@@ -118,8 +118,8 @@ func (s stall) Renew(ctx context.Context, _ fleet.Lease) (fleet.Lease, error) {
 	return fleet.Lease{}, errFlaky
 }
 
-// TestExpiredLeaseMidCommand checks that an expired lease ends what runs under it, and that its
-// holder is refused when somebody else has the lease.
+// TestExpiredLeaseMidCommand checks that commands end when their lease expires, and that the old
+// holder is refused when another client has the lease.
 func TestExpiredLeaseMidCommand(t *testing.T) {
 	engines(t, func(t *testing.T, e fleet.Engine) {
 		h, _ := host(t, fleet.HostConfig{ID: "h1", Engine: e, Backend: boxes(t)})
@@ -181,7 +181,7 @@ func TestPlacesAreBounded(t *testing.T) {
 func TestNextHost(t *testing.T) {
 	e := fleet.NewLocal(fleet.LocalConfig{Presence: time.Hour})
 	defer e.Close()
-	for i := range 3 { // announced, then died
+	for i := range 3 { // these hosts were announced, and then died
 		if err := e.Announce(t.Context(), fleet.HostStatus{ID: fmt.Sprintf("dead%d", i), Classes: []string{"c"}, Places: 100}); err != nil {
 			t.Fatal(err)
 		}

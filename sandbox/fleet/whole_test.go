@@ -10,7 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// fill sets everything below v, so that a field that is not transmitted is noticed.
+// fill sets all fields below v, so that the test notices a field that is not transmitted.
 func fill(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Interface: // an error, which is local to this machine
@@ -36,7 +36,7 @@ func fill(v reflect.Value) {
 	}
 }
 
-// full returns an exit with every field set, including those that a later version adds.
+// full returns an exit with every field set, including fields that a later version may add.
 func full() *sandbox.Exit {
 	e := &sandbox.Exit{}
 	fill(reflect.ValueOf(e).Elem())

@@ -64,7 +64,7 @@ func EncodeJob(j *Job) ([]byte, error) {
 	return encode(j)
 }
 
-// DecodeJob is the inverse of EncodeJob. It rejects anything that EncodeJob would not have written.
+// DecodeJob is the inverse of EncodeJob. It rejects all data that EncodeJob would not have written.
 func DecodeJob(b []byte) (*Job, error) {
 	var j Job
 	if err := decode(b, &j); err != nil {
@@ -116,7 +116,7 @@ type wireResult struct {
 	Failure        string
 }
 
-// wireExit is a sandbox.Exit without fields that have no meaning elsewhere.
+// wireExit is a sandbox.Exit without the fields that have no meaning on other machines.
 type wireExit struct {
 	Code               int
 	Signal             int
@@ -152,7 +152,7 @@ func (w *wireExit) exit() *sandbox.Exit {
 		return nil
 	}
 	out := func(o wireOutput) sandbox.Output {
-		// A total below the number of bytes present would make Omitted negative.
+		// If the total were below the number of bytes present, Omitted would be negative.
 		return sandbox.Output{Head: o.Head, Tail: o.Tail, Total: max(o.Total, int64(len(o.Head)+len(o.Tail)))}
 	}
 	var iso sandbox.Isolation

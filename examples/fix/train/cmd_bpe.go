@@ -23,8 +23,8 @@ import (
 )
 
 // vocabSpecial returns the tokens that frame prompts and answers, then those that occur in nearly
-// every line of them. The tools' names and a line's mark with its tab are not one word to the
-// pre-tokenizer, so they can be one token only as special tokens.
+// every line of them. For the pre-tokenizer, a tool's name is not a single word, nor is a line's
+// mark with the tab after it, so they can be single tokens only as special tokens.
 func vocabSpecial() []string {
 	return []string{
 		"<|endoftext|>", "<|im_start|>", "<|im_end|>",
@@ -139,7 +139,7 @@ func (t *vocabTexts) file(path string, src []byte) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		fns, err := repair.Functions(path, src)
 		if err != nil || len(src) > 1<<18 || generated.Match(src) {
-			return // a file that does not parse is not Go code
+			return // a file that does not parse is not valid Go code
 		}
 		if strings.HasSuffix(path, "_test.go") {
 			yield(failures(path, src, fns))

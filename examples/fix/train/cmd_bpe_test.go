@@ -14,8 +14,8 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// TestBPE learns a small vocabulary and checks the needs of a repair model: line numbers, marks and
-// the names of the tools are one token each.
+// TestBPE learns a small vocabulary and checks that it is suitable for a repair model: line
+// numbers, marks and the names of the tools must be one token each.
 func TestBPE(t *testing.T) {
 	src := filepath.Join(build.Default.GOROOT, "src")
 	if _, err := os.Stat(src); err != nil {

@@ -22,7 +22,7 @@ import (
 // mining is one run of the realfix step.
 type mining struct {
 	work   string
-	limit  int // of releases per module
+	limit  int // limit of releases per module
 	begun  time.Time
 	fixes  *verify.Lines
 	judged *verify.Lines
@@ -42,7 +42,8 @@ type lode struct {
 	Needs           int // number of modules in the module's go.mod, which make building slow
 }
 
-// promise scores packages: those that are cheap to judge and likely to hold a fix come first.
+// promise returns a score for a package: it is high if the package is cheap to judge and likely to
+// contain a fix.
 func (l *lode) promise() int {
 	best := l.Lines[0].Promise()
 	for _, c := range l.Lines {
@@ -185,8 +186,8 @@ func (m *mining) survey(ctx context.Context, file string) ([]*lode, error) {
 	return all, nil
 }
 
-// order sorts packages, the most promising first, but so that no module comes again before the
-// others had a package of nearly the same promise.
+// order sorts packages by promise, the most promising first. It distributes the packages of a
+// module: between two of them come the packages of other modules with nearly the same promise.
 func order(all []*lode) {
 	promise := map[*lode]int{}
 	for _, l := range all {
@@ -202,7 +203,7 @@ func order(all []*lode) {
 	slices.SortStableFunc(all, func(a, b *lode) int { return rank[b] - rank[a] })
 }
 
-// compare compares each release of a module with the next.
+// compare compares each release of a module with the next one.
 func (m *mining) compare(ctx context.Context, module string) ([]*lode, error) {
 	releases, err := realfix.Releases(ctx, m.work, module, m.limit)
 	if err != nil {
@@ -315,13 +316,13 @@ func (m *mining) prove(ctx context.Context, worker int, l *lode) ([]realfix.Fix,
 	return p.Prove(ctx, l.Dir, l.Lines)
 }
 
-// fixKey identifies a fix, whichever releases show it.
+// fixKey identifies a fix, regardless of the releases in which it is found.
 func fixKey(module string, f realfix.Fix) string {
 	return fmt.Sprintf("%s %s %s %q %q", module, f.File, f.Function, f.Old, f.New)
 }
 
-// writeFixes writes the fixes found by this and earlier runs, in order. roots holds the directories
-// of unpacked modules.
+// writeFixes writes the fixes found by this and earlier runs, in order. The parameter roots has the
+// directories of unpacked modules.
 func writeFixes(out string, roots map[string]string) error {
 	all := []realfix.Fix{}
 	lines, err := verify.OpenLines(out+".lines", func(line []byte) error {
@@ -341,7 +342,7 @@ func writeFixes(out string, roots map[string]string) error {
 	for i, f := range all {
 		root, ok := roots[f.Module+"@"+f.Version]
 		if !ok {
-			continue // from an earlier run, with its kind
+			continue // the fix is from an earlier run and already has its kind
 		}
 		if all[i].Slip, err = slips.Of(root, f); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -193,8 +193,8 @@ func (r *rl) run(ctx context.Context) error {
 	return nil
 }
 
-// round samples, judges, trains and records the results. Every choice in it depends only on the
-// seed and its number.
+// round samples, judges, trains and records the results. Every choice in a round depends only on
+// the seed and the round's number.
 func (r *rl) round(ctx context.Context, n int) error {
 	begin := time.Now()
 	rng := rand.New(rand.NewPCG(r.seed, uint64(n)))

@@ -12,11 +12,11 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/verify"
 )
 
-// rlAsk sets what is asked in a round.
+// rlAsk configures the prompts of a round.
 type rlAsk struct {
 	prompts, group int
 	each           int     // prompts per package
-	whole          float64 // share of the prompts with all candidates
+	whole          float64 // share of the prompts whose report has all candidates
 	slots          int
 	temperature    float64
 }
@@ -33,13 +33,13 @@ func (a *rlAsk) flags(f *flag.FlagSet) {
 // A prompt is a state of a repair, with its sampled answers.
 type prompt struct {
 	task   *verify.Task
-	scope  string // "function": the right one is the only candidate; "package": all are candidates
+	scope  string // "function": the right function is the only candidate; "package": all functions are candidates
 	state  repair.State
-	shown  int // number of the function that is shown, 0 for none
+	shown  int // number of the function that is shown; 0 if none
 	right  int // number of the function with the fault
 	others int // number of other candidates
 
-	function []string // lines of the function shown
+	function []string // lines of the function that is shown
 
 	answers []answer
 }
@@ -47,9 +47,9 @@ type prompt struct {
 // buggy reports whether the function with the fault is shown.
 func (p *prompt) buggy() bool { return p.shown == p.right }
 
-// readPackages reads tasks whose module path contains only, and groups them by package. A task that
-// is in several files is taken once. Tasks whose tests hang are left out, because nobody waits for
-// them.
+// readPackages reads the tasks whose module path contains the text in the parameter only, and
+// groups them by package. A task that is in several files is used once. Tasks whose tests hang are
+// left out, because running them takes too long.
 func readPackages(files, only string) ([][]*verify.Task, error) {
 	var out [][]*verify.Task
 	index, seen := map[string]int{}, map[string]bool{}
@@ -78,8 +78,8 @@ func readPackages(files, only string) ([][]*verify.Task, error) {
 	return out, nil
 }
 
-// draw chooses the prompts of a round: random packages, and a few tasks from each, so that few
-// packages are built.
+// draw chooses the prompts of a round: random packages, and several tasks from each, so that few
+// packages have to be built.
 func (r *rl) draw(rng *rand.Rand) []*prompt {
 	var out []*prompt
 	room := r.trainer.Model().Shape().Context - maxAnswer
@@ -98,8 +98,8 @@ func (r *rl) draw(rng *rand.Rand) []*prompt {
 	return out
 }
 
-// newPrompt draws a state of a task's repair: the right function is shown, another one, or none
-// yet.
+// newPrompt draws a state of a task's repair: either the right function is shown, or another
+// function, or none yet.
 func newPrompt(t *verify.Task, whole float64, rng *rand.Rand, count func(string) int) *prompt {
 	p := &prompt{task: t, scope: "function", right: 1, shown: 1, others: 1}
 	names, shown := []string{t.Function.Name}, t.Shown()

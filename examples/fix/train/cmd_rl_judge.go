@@ -17,8 +17,8 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/verify"
 )
 
-// The rewards of answers. A repair takes one test run, which is part of its price. An edit that
-// does not help wastes a run, and a refused call shows that the model does not know what is there.
+// The rewards of answers. A repair needs one test run, so an edit that does not help wastes a run.
+// A refused call shows that the model does not know the code.
 const (
 	rewardRight   = 1
 	rewardRun     = -0.05
@@ -40,7 +40,7 @@ type rlJudge struct {
 // rlJudging is the cost of judging.
 type rlJudging struct {
 	reward.Cost
-	Known int // number judged in an earlier round
+	Known int // number of edits that were judged in an earlier round
 }
 
 // verdictLine is a line in the journal of verdicts.
@@ -179,8 +179,8 @@ func (j *rlJudge) remember(cs []reward.Candidate, out []reward.Judgement) error 
 	return j.journal.Append(lines...)
 }
 
-// guarded judges candidates of one package in a sandbox and turns panics into errors: one odd
-// package must not end a long run.
+// guarded judges candidates of one package in a sandbox and turns panics into errors: a single
+// faulty package must not end a long run.
 func (j *rlJudge) guarded(ctx context.Context, cs []reward.Candidate) (out []reward.Judgement, cost reward.Cost, err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -217,7 +217,8 @@ func (j *rlJudge) guarded(ctx context.Context, cs []reward.Candidate) (out []rew
 	return reward.Judge{Config: cfg, Longest: j.longest}.Package(ctx, dir, cs)
 }
 
-// glanceAll judges candidates if none of them needs a run.
+// glanceAll judges candidates without running tests. It reports false if one of them needs a test
+// run.
 func glanceAll(cs []reward.Candidate) ([]reward.Judgement, bool) {
 	out := make([]reward.Judgement, len(cs))
 	for i, c := range cs {
@@ -253,7 +254,7 @@ func (r *rl) reward(ctx context.Context, prompts []*prompt, sum *rlRound) error 
 	return nil
 }
 
-// settle rewards an answer that needs no test run.
+// settle sets the reward of an answer that needs no test run. It reports whether it did.
 func (a *answer) settle(p *prompt) bool {
 	a.counts = true
 	switch {
@@ -262,7 +263,7 @@ func (a *answer) settle(p *prompt) bool {
 	case a.read > 0 && a.read == p.right && !p.buggy():
 		a.reward = rewardRight
 	case a.read > 0:
-		// reading another function is neither progress nor harm
+		// Reading another function is neither progress nor harm.
 	case !p.buggy(): // an edit of a function that is already right
 		a.judged, a.reward = reward.Judgement{Verdict: reward.StillFails, Why: "there is nothing wrong with the function"}, rewardRun
 	default:
@@ -271,7 +272,7 @@ func (a *answer) settle(p *prompt) bool {
 	return true
 }
 
-// value rewards an edit by its verdict.
+// value sets the reward of an edit according to its verdict.
 func (a *answer) value(j reward.Judgement) {
 	a.judged = j
 	switch j.Verdict {

@@ -12,9 +12,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 )
 
-// rlTeach sets how the model learns from a round's answers.
+// rlTeach configures how the model learns from a round's answers.
 type rlTeach struct {
-	share  float64 // of supervised data in the tokens
+	share  float64 // share of supervised data in the training tokens
 	batch  int     // tokens per step of rejection sampling
 	epochs int
 }
@@ -33,7 +33,7 @@ func (r *rl) learn(rng *rand.Rand, prompts []*prompt, sum *rlRound) error {
 	}
 	sum.Lessons = len(lessons)
 	if len(lessons) == 0 {
-		return nil // in every group all answers have the same reward: there is nothing to learn
+		return nil // in every group, all answers have the same reward, so there is nothing to learn
 	}
 	var mix *train.Mix
 	if len(r.mixed) > 0 && r.teach.share > 0 {
@@ -80,8 +80,8 @@ func (r *rl) lessons(prompts []*prompt) ([]train.Sequence, error) {
 	return out, nil
 }
 
-// lessonsOf makes a sequence from every distinct answer that has something to teach. In GRPO,
-// identical answers become one sequence with the weight of all of them.
+// lessonsOf makes a sequence from every distinct answer that the model can learn from. With GRPO,
+// identical answers become one sequence with their total weight.
 func (r *rl) lessonsOf(p *prompt) ([]train.Sequence, error) {
 	if r.method == methodList || r.method == methodTail {
 		return r.listOf(p)
@@ -122,8 +122,8 @@ func (r *rl) lessonsOf(p *prompt) ([]train.Sequence, error) {
 }
 
 // rarity returns the weights of answers in rejection sampling. The rarer right answers are in their
-// group, the higher their weight, so that what the model can do already does not drown what it just
-// found. Other answers have no weight.
+// group, the higher their weight, so that repairs that the model already finds often do not
+// outweigh new ones. Other answers have no weight.
 func rarity(answers []answer) []float64 {
 	out, right := make([]float64, len(answers)), 0
 	for _, a := range answers {
@@ -139,9 +139,9 @@ func rarity(answers []answer) []float64 {
 	return out
 }
 
-// advantages returns the weights of answers in GRPO (Shao et al., arXiv:2402.03300): their reward
-// over the group's mean, in standard deviations. The answers come from the current weights and are
-// used for one step, so there is no ratio to clip.
+// advantages returns the weights of answers in GRPO (Shao et al., arXiv:2402.03300): the difference
+// between their reward and the group's mean, in standard deviations. The answers come from the
+// current weights and are used for one step only, so there is no probability ratio to clip.
 func advantages(answers []answer) []float64 {
 	const eps = 1e-4
 	out := make([]float64, len(answers))
@@ -176,8 +176,8 @@ func sequenceOf(e dataset.Example, gain float64) train.Sequence {
 	return s
 }
 
-// sampled returns the example with the tokens of its answer as they were sampled, which may split
-// the text differently from the tokenizer. Only decisions have a weight.
+// sampled returns the example with the sampled tokens of its answer, which may split the text
+// differently from the tokenizer. Only decisions have a weight.
 func sampled(tok *tokenizer.Tokenizer, e dataset.Example, tokens []int32, gain float64) train.Sequence {
 	begin := len(e.Tokens)
 	for begin > 0 && e.Weights[begin-1] > 0 { // the prompt has no weight

@@ -9,7 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/train"
 )
 
-// listOf makes one sequence of the right answer and the wrong ones that were found.
+// listOf makes one sequence from the right answer and the wrong ones that were found.
 func (r *rl) listOf(p *prompt) ([]train.Sequence, error) {
 	right, err := dataset.Encode(r.tok, p.state.Prompt(), p.rightAnswer(), 0)
 	room := r.trainer.Model().Shape().Context
@@ -42,16 +42,16 @@ func (r *rl) listOf(p *prompt) ([]train.Sequence, error) {
 	return []train.Sequence{s}, nil
 }
 
-// choiceOf makes a sequence from examples of one prompt, as answers of which the first is to be
-// chosen. The common beginning of all answers belongs to the prompt, except for its last token,
-// with which each answer begins.
+// choiceOf makes a sequence from examples of one prompt, with the examples as answers of which the
+// first is the right choice. The common beginning of all answers becomes part of the prompt, except
+// for its last token, with which each answer begins.
 func choiceOf(answers []dataset.Example) train.Sequence {
 	at := len(answers[0].Tokens)
 	for _, e := range answers[1:] {
 		at = min(at, sameStart(e.Tokens, answers[0].Tokens))
 	}
 	at--
-	for at > 1 && answers[0].Weights[at] >= dataset.Decision { // a number's digits belong together
+	for at > 1 && answers[0].Weights[at] >= dataset.Decision { // the digits of a number are not separated
 		at--
 	}
 	out := sequenceOf(answers[0], 1)
@@ -65,11 +65,11 @@ func choiceOf(answers []dataset.Example) train.Sequence {
 	return out
 }
 
-// tailOf reduces the weights of a wrong edit's example: only the tokens after the one in which it
-// departs from the original line keep half their weight. A beam search follows many such
-// departures, and their probability is right only if the rest, which is the rest of the original
-// line, is as certain as in a right answer. So an edit that changes more than one place has no
-// tail, and neither has an answer that is not an edit.
+// tailOf reduces the weights of a wrong edit's example: only the tokens after the one that differs
+// from the original line keep half their weight, all others get none. A beam search follows many
+// such wrong edits, and ranks them correctly only if their remaining tokens, which are those of the
+// original line, are as certain as in a right answer. So tailOf does not apply to an edit that
+// changes more than one place, or to an answer that is not an edit.
 func (r *rl) tailOf(p *prompt, a *answer, e dataset.Example) (dataset.Example, error) {
 	if a.read > 0 || a.edit.Line < 1 || a.edit.Line > len(p.function) {
 		return dataset.Example{}, nil
@@ -91,8 +91,8 @@ func (r *rl) tailOf(p *prompt, a *answer, e dataset.Example) (dataset.Example, e
 	return e, nil
 }
 
-// onePlace reports whether two lines differ in one place: in one token, or in a few that only one
-// of them has.
+// onePlace reports whether two lines differ in one place: in one token, or in a few tokens that
+// only one of the lines has.
 func onePlace(was, is string) bool {
 	const few = 4
 	old, text := lineTokens(was), lineTokens(is)

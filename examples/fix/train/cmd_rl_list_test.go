@@ -33,8 +33,8 @@ func TestChoiceOf(t *testing.T) {
 	}
 }
 
-// TestTails: of the wrong answers to a prompt, the model learns from those that change the line in
-// one place, and only after that place.
+// TestTails checks that of the wrong answers to a prompt, the model learns only from those that
+// change the line in one place, and only from the tokens after that place.
 func TestTails(t *testing.T) {
 	r := openRL(t, microRL(t, "-method", "tail"))
 	task := smallTask(t, "Sum", "total += n", "total -= n")
@@ -99,7 +99,7 @@ func TestOnePlace(t *testing.T) {
 		{"if a && b {", "if a {", true},
 		{"x++", "x--", true},
 		{"", "x++", true},
-		{"s := \"a\"", "s := \"b", true}, // a broken token is also one token
+		{"s := \"a\"", "s := \"b", true}, // an invalid token also counts as one token
 	} {
 		if got := onePlace(c.was, c.is); got != c.want {
 			t.Errorf("%q to %q: %v, want %v", c.was, c.is, got, c.want)

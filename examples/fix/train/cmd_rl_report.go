@@ -22,28 +22,28 @@ type rlRound struct {
 	Round   int
 	Method  string
 	Prompts int
-	Answers int // that were judged
-	Unknown int // that could not be judged
+	Answers int // number of judged answers
+	Unknown int // number of answers that could not be judged
 
-	Reward   float64 // mean
+	Reward   float64 // mean reward
 	Right    float64 // share of the answers with the full reward
-	Solved   float64 // share of the prompts with at least one such answer
+	Solved   float64 // share of the prompts with at least one answer with the full reward
 	Fixed    float64 // share of the edits of the right function that repair it
 	Refused  float64 // share of the edits of the right function that are refused
-	Distinct int     // distinct answers to each prompt, summed up
-	Runs     int     // of tests
+	Distinct int     // number of distinct answers, summed over the prompts
+	Runs     int     // number of test runs
 	Known    int     // edits that were judged in an earlier round
-	Builds   int     // of test binaries
+	Builds   int     // number of test binaries built
 
 	Lessons, Steps, Skipped, Tokens int
 	Loss, GradNorm                  float64 // of the last step
-	Load, Overflow                  float64 // largest of any step: the busiest expert's tokens over the mean; tokens beyond the capacity
+	Load, Overflow                  float64 // largest values of any step: the busiest expert's tokens divided by the mean; share of tokens beyond the capacity
 
 	Sample, Judge, Learn float64 // seconds
 	Seconds              float64 // of all rounds so far
 }
 
-// count sums up the answers.
+// count adds up the answers.
 func (s *rlRound) count(prompts []*prompt) {
 	s.Prompts = len(prompts)
 	edits, fixed, refused, right, solved := 0, 0, 0, 0, 0
@@ -101,7 +101,7 @@ func (s *rlRound) line() string {
 		s.Distinct, s.Runs, s.Known, s.Builds, s.Lessons, s.Steps, s.Load, 100*s.Overflow, s.Sample, s.Judge, s.Learn)
 }
 
-// writeRounds replaces rl.jsonl and reward.html. It writes new files next to the old ones first, so
+// writeRounds replaces rl.jsonl and reward.html. It first writes new files next to the old ones, so
 // that readers see only complete files.
 func writeRounds(dir string, rounds []rlRound) error {
 	var lines, page bytes.Buffer
@@ -132,7 +132,7 @@ var rewardTemplate = template.Must(template.New("reward").Parse(`<!doctype html>
 {{end}}</table>
 `))
 
-// drawRewards makes the curves.
+// drawRewards returns the curves for rewardTemplate.
 func drawRewards(rounds []rlRound) map[string]any {
 	type tick struct{ At, Label string }
 	type curve struct {

@@ -23,8 +23,8 @@ import (
 type answer struct {
 	message agent.Message
 	tokens  []int32 // as sampled, including the end token
-	text    string  // as written by the model; "" if it is not a complete call
-	read    int     // number of the function to read, 0 for an edit
+	text    string  // text written by the model; "" if it is not a complete call
+	read    int     // number of the function to read; 0 for an edit
 	edit    reward.Candidate
 	judged  reward.Judgement
 	reward  float64
@@ -67,7 +67,7 @@ func (r *rl) sample(ctx context.Context, n int, rng *rand.Rand) ([]*prompt, erro
 	errs := make([]error, len(prompts))
 	queue := make(chan int)
 	var wg sync.WaitGroup
-	for range r.ask.slots/r.ask.group + 1 { // one extra, so that there is always something to compute
+	for range r.ask.slots/r.ask.group + 1 { // one more than fit, so that there is always a prompt to compute
 		wg.Go(func() {
 			for i := range queue {
 				errs[i] = r.answers(ctx, m, prompts[i], seeds[i])
@@ -82,7 +82,7 @@ func (r *rl) sample(ctx context.Context, n int, rng *rand.Rand) ([]*prompt, erro
 	return prompts, errors.Join(errs...)
 }
 
-// answers samples as many answers to a prompt as the group has. The prompt is computed once.
+// answers samples a group of answers to a prompt. The prompt is computed only once.
 func (r *rl) answers(ctx context.Context, m *moe.Model, p *prompt, seed uint64) error {
 	req := p.request()
 	if r.method == methodList || r.method == methodTail {

@@ -99,8 +99,8 @@ func openRL(t *testing.T, args []string) *rl {
 	return r
 }
 
-// TestRLRewardRises: a model without any knowledge must choose one of four functions. From only its
-// own choices and their rewards, it learns which.
+// TestRLRewardRises: an untrained model must choose one of four functions, and learns the right one
+// from nothing but the rewards of its choices.
 //
 // Evidence: training · The model learns from its own answers
 func TestRLRewardRises(t *testing.T) {
@@ -133,7 +133,7 @@ func TestRLRewardRises(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if method == methodList { // this method lists all possible answers: their order matters
+				if method == methodList { // this method lists all possible answers, so check their order
 					for _, p := range prompts {
 						p.answers = p.answers[:1]
 					}
@@ -214,7 +214,7 @@ func smallJudge(t *testing.T) func(ctx context.Context, cs []reward.Candidate) (
 	}
 }
 
-// TestRLReward checks the rewards of answers, with real tests if tests are needed.
+// TestRLReward checks the rewards of answers, with real test runs where they are needed.
 //
 // Evidence: training · Answers are judged by the packages' own tests
 func TestRLReward(t *testing.T) {
@@ -298,8 +298,8 @@ func TestGains(t *testing.T) {
 	}
 }
 
-// TestSampled: if the tokens of an answer are split differently, the weights are where its
-// decisions are.
+// TestSampled checks that if the tokens of an answer are split differently, the tokens of its
+// decisions still have the weights.
 func TestSampled(t *testing.T) {
 	r := openRL(t, microRL(t))
 	state := repair.State{Report: "FAIL TestSum\n1 Sum", Function: "func 1 a.go\n1\tx"}

@@ -30,14 +30,14 @@ type stage2 struct {
 	tokens                       int
 }
 
-// The probability of writing decisions that are the same in every repair: they are learned soon,
-// and their prompts cost as much as others.
+// The probabilities with which decisions that are the same in every repair are written. They are
+// learned quickly, but their prompts cost as much as others.
 const (
 	oftenRun      = 0.05 // run the tests first
 	oftenReadOne  = 0.2  // read the only function of the report
 	oftenRunAgain = 0.06 // run the tests after an edit
 	oftenDone     = 0.06 // end when they pass
-	cleanFirst    = 0.5  // of repairs with a whole package: functions without a fault are read first
+	cleanFirst    = 0.5  // share of the repairs in a whole package in which functions without a fault are read first
 )
 
 func runStage2(ctx context.Context, args []string) error {
@@ -68,7 +68,7 @@ func runStage2(ctx context.Context, args []string) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if seen[t.ID] || t.Ended == "timeout" { // tests that hang are not repaired: nobody waits for them
+		if seen[t.ID] || t.Ended == "timeout" { // tasks whose tests hang are not used, because running them takes too long
 			return nil
 		}
 		seen[t.ID] = true
@@ -91,8 +91,8 @@ func runStage2(ctx context.Context, args []string) error {
 	return nil
 }
 
-// task writes the decisions of one repair. In half of them the function is known, in the others it
-// is chosen from a package's functions.
+// task writes the decisions of one repair. In half of the repairs the function is known; in the
+// others, it is chosen from the package's functions.
 func (s *stage2) task(t *verify.Task, rng *rand.Rand) {
 	s.tasks++
 	if t.Buggy < 0 {
@@ -106,7 +106,7 @@ func (s *stage2) task(t *verify.Task, rng *rand.Rand) {
 	}
 }
 
-// repair writes the decisions of one repair. If whole is set, the function is chosen from those of
+// repair writes the decisions of one repair. If whole is true, the function is chosen from those of
 // the package.
 func (s *stage2) repair(t *verify.Task, whole bool, rng *rand.Rand) {
 	names, number := []string{t.Function.Name}, 1
@@ -130,7 +130,7 @@ func (s *stage2) repair(t *verify.Task, whole bool, rng *rand.Rand) {
 		}
 	}
 	shown, ok := t.Shown().ReadLine(t.Line, report, number, s.tok.Count)
-	if !ok { // the answer cannot be known
+	if !ok { // the right answer cannot be determined
 		s.unseen++
 		return
 	}

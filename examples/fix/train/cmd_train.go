@@ -162,7 +162,7 @@ func describe(data []train.Mixed, p *train.Plan) {
 }
 
 // reporter prints a line for each stretch. On a terminal, a line without an evaluation is
-// overwritten by the next.
+// overwritten by the next line.
 func reporter() func(train.Point, time.Duration) {
 	start, end := "", "\n"
 	if term.IsTerminal(int(os.Stdout.Fd())) {

@@ -32,16 +32,16 @@ type harvesting struct {
 	tasks, done *verify.Lines
 
 	mu      sync.Mutex
-	seen    map[string]bool // packages that are done
-	ids     map[string]bool // tasks that were written
+	seen    map[string]bool // packages that were processed
+	ids     map[string]bool // ids of tasks that were written
 	perMod  map[string]int
 	count   int
-	yield   verify.Yield // sums
+	yield   verify.Yield // sums over all packages
 	modules map[string]*checkout
 	begun   time.Time
 }
 
-// done is a line in the journal: a package that need not be tried again.
+// done is a line in the journal that records that a package need not be tried again.
 type done struct {
 	Module string
 	Dir    string
@@ -217,7 +217,8 @@ func download(ctx context.Context, modules []corpus.Module) []corpus.Source {
 	return list
 }
 
-// apart returns a function that reports whether a text does not nearly repeat a held-out function.
+// apart returns a function that reports whether a text does not nearly repeat any held-out
+// function.
 func apart(ctx context.Context, all []corpus.Module) func(text string) bool {
 	var near corpus.Near
 	for _, source := range download(ctx, corpus.Of(all, corpus.HeldOut)) {
@@ -228,7 +229,8 @@ func apart(ctx context.Context, all []corpus.Module) func(text string) bool {
 	return func(text string) bool { return !near.Has(text) }
 }
 
-// longer restricts take, nil for all functions, to functions of at least that many bytes.
+// longer returns a filter that accepts functions of at least the given number of bytes if the
+// function take accepts them; nil accepts all.
 func longer(least int, take func(text string) bool) func(text string) bool {
 	return func(text string) bool { return len(text) >= least && (take == nil || take(text)) }
 }
@@ -283,8 +285,8 @@ func (h *harvesting) run(ctx context.Context, jobs []job) {
 	wg.Wait()
 }
 
-// enough reports whether no more tasks of a module are wanted. For an empty module name, it reports
-// whether no more are wanted at all.
+// enough reports whether no more tasks of a module are wanted. If the module name is empty, it
+// reports whether no more tasks are wanted at all.
 func (h *harvesting) enough(module string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -349,7 +351,8 @@ func (h *harvesting) progress(what, line string) {
 	fmt.Fprintf(os.Stderr, "%5.1f min %6d tasks %5.0f runs/h | %s %s\n", time.Since(h.begun).Minutes(), h.count, rate, what, line)
 }
 
-// guarded runs a harvest and turns panics into errors: one odd package must not end a long run.
+// guarded runs a harvest and turns panics into errors: a single faulty package must not end a long
+// run.
 func (h *harvesting) guarded(ctx context.Context, j job) (tasks []*verify.Task, yield verify.Yield, err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -425,8 +428,8 @@ func (h *harvesting) checkout(s corpus.Source) (*checkout, error) {
 	return c, nil
 }
 
-// stdPackages are packages of the standard library on which few others depend, so that testing a
-// broken one does not break the test itself.
+// stdPackages are packages of the standard library on which few others depend, so that a broken
+// package does not break the test run itself.
 var stdPackages = []string{
 	"archive/tar", "archive/zip", "bufio", "compress/bzip2", "compress/flate", "compress/gzip", "compress/lzw", "compress/zlib",
 	"container/heap", "container/list", "container/ring", "database/sql", "encoding/ascii85", "encoding/asn1", "encoding/base32",

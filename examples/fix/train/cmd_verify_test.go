@@ -87,7 +87,7 @@ func checkStage2(t *testing.T, dir, tasks string, count int) {
 	if err := v.Save(vocab); err != nil {
 		t.Fatal(err)
 	}
-	// With such a small vocabulary texts have many tokens, so the context must be large.
+	// With such a small vocabulary, texts have many tokens, so the context must be large.
 	if err := runStage2(context.Background(), []string{"-in", tasks, "-out", out, "-vocab", vocab, "-context", "100000"}); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,8 @@ func checkStage2(t *testing.T, dir, tasks string, count int) {
 	}
 }
 
-// TestLonger: longer leaves out texts that are too short or that were left out before.
+// TestLonger checks that longer rejects texts that are too short or that the original filter
+// rejects.
 func TestLonger(t *testing.T) {
 	for _, tt := range []struct {
 		least int

@@ -1,4 +1,4 @@
-// Command train makes the one-line-repair model that router/moe/embedded ships: it collects
+// Command train makes the one-line-repair model in router/moe/embedded: it collects
 // open-source Go code, breaks it, checks the result with the packages' own tests, trains a small
 // Mixture-of-Experts model and its draft model, and writes them as GGUF files.
 package main
@@ -12,7 +12,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// A command is one step of the way from source code to a model.
+// A command is one step in making a model from source code.
 type command struct {
 	name, does string
 	run        func(ctx context.Context, args []string) error

@@ -13,7 +13,8 @@ import (
 // A confined executor runs broken code in a sandbox over a private view of its module.
 type confined struct{ sandbox.Sandbox }
 
-// confine opens a sandbox over the module in root, in which bins is readable and covers writable.
+// confine opens a sandbox over the module in root, in which the directory bins is readable and the
+// directory covers writable.
 func confine(ctx context.Context, root, bins, covers string) (confined, error) {
 	sb, err := sandbox.Local(ctx, sandbox.Config{
 		Snapshot: sandbox.SnapshotDir(root),
@@ -48,7 +49,7 @@ func copyModule(from, to, path string) error {
 	return os.WriteFile(mod, []byte("module "+path+"\n\ngo 1.21\n"), 0o644)
 }
 
-// copyTree copies a directory; the copy is writable whatever the original's modes.
+// copyTree copies a directory; the copy is writable, whatever permissions the original has.
 func copyTree(from, to string) error {
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		return fmt.Errorf("copy %s: %w", from, err)

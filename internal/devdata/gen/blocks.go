@@ -59,7 +59,7 @@ func half(v float64) uint16 {
 	}
 	steps := math.RoundToEven(math.Ldexp(v, 10-exp)) // of 2^(exp-10)
 	if exp == -14 {
-		return sign | uint16(steps) // the first 1024 values are subnormal; the others follow without a gap
+		return sign | uint16(steps) // the first 1024 values are subnormal; the normal ones follow without a gap
 	}
 	return sign | uint16(int(steps)+(exp+14)<<10)
 }
@@ -187,8 +187,8 @@ func encodeQ5K(x []float64) []byte {
 }
 
 // affine encodes 8 parts of 32 values as scale × level − minimum, with levels from 0 to top. The
-// scales and the minimums have 6 bits each, and each of the two kinds has one common half-precision
-// scale.
+// scales and the minimums have 6 bits each, and there is one half-precision scale for all scales
+// and one for all minimums.
 func affine(x []float64, top int) (head []byte, levels []int) {
 	scales, leasts := make([]float64, 8), make([]float64, 8)
 	for i := range scales {
@@ -203,7 +203,7 @@ func affine(x []float64, top int) (head []byte, levels []int) {
 		levels = append(levels, level(v+unhalf(dmin)*float64(m[i/32]), unhalf(d)*float64(s[i/32]), 0, top))
 	}
 	packed := make([]byte, 12)
-	for i := range 4 { // the first four use 6 bits of a byte; the last four use 4 bits plus the bits those leave free
+	for i := range 4 { // the first four use 6 bits of a byte; the last four use 4 bits, and the bits left free by the first four
 		packed[i] = byte(s[i] | s[i+4]>>4<<6)
 		packed[i+4] = byte(m[i] | m[i+4]>>4<<6)
 		packed[i+8] = byte(s[i+4]&15 | m[i+4]&15<<4)
@@ -213,8 +213,8 @@ func affine(x []float64, top int) (head []byte, levels []int) {
 	return append(head, packed...), levels
 }
 
-// bestAffine tries ranges around that of the values, and returns the scale and the negated minimum
-// with the least squared error.
+// bestAffine tries ranges near the range of the values, and returns the scale and the negated
+// minimum with the least squared error.
 func bestAffine(x []float64, top int) (scale, least float64) {
 	low, high := 0.0, x[0] // the minimum is never positive
 	for _, v := range x {

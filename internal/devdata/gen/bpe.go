@@ -8,7 +8,7 @@ import (
 	"github.com/dlclark/regexp2"
 )
 
-// Patterns of pre-tokenizers as in the models' own files.
+// Patterns of pre-tokenizers, as in the files of the models.
 const (
 	gpt2Words   = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 	qwen2Words  = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
@@ -63,8 +63,8 @@ func isolate(re *regexp2.Regexp, text string) (pieces []string) {
 	return pieces
 }
 
-// letters returns the characters that stand for bytes: the printable ones of Latin-1 stand for
-// themselves, the others are mapped to U+0100 and up.
+// letters returns the characters that stand for bytes: printable bytes of Latin-1 are mapped to
+// themselves, the others to U+0100 and up.
 func letters() (of [256]string, order []string) {
 	next := rune(256)
 	var later []string
@@ -84,7 +84,7 @@ func letters() (of [256]string, order []string) {
 // bpe is a vocabulary of merges over bytes (byte pair encoding).
 type bpe struct {
 	cutter string
-	whole  bool // a piece that is in the vocabulary becomes that token, whatever the merges say
+	whole  bool // if true, a piece that is in the vocabulary becomes that token, whatever the merges are
 	tokens []string
 	merges []string
 }
@@ -105,8 +105,8 @@ func learn(cutter string, merges int) *bpe {
 	return v
 }
 
-// mergePairs repeatedly merges the most frequent pair of symbols. Of equally frequent pairs it
-// takes the first in order.
+// mergePairs repeatedly merges the most frequent pair of symbols. If several pairs are equally
+// frequent, it takes the first in order.
 func mergePairs(words [][]string, tokens []string, n int) (all, merges []string) {
 	for range n {
 		count := map[[2]string]int{}

@@ -43,7 +43,7 @@ func newLog(tool string, seed uint64) *log {
 func (l *log) line(format string, args ...any) { fmt.Fprintf(&l.b, format+"\n", args...) }
 
 // must writes a line and labels a part of it as a fact to keep. Tests and errors are labelled as
-// those of the log's own tool.
+// belonging to the log's own tool.
 func (l *log) must(kind, part, format string, args ...any) {
 	l.line(format, args...)
 	l.label(kind, part)
@@ -69,7 +69,7 @@ func (l *log) end() record {
 	return l.record
 }
 
-// logs returns logs of at least 40 kB by four tools, and a small one.
+// logs returns logs by four tools, of at least 40 kB each, and a small one.
 func logs() map[string][]byte {
 	var out strings.Builder
 	enc := json.NewEncoder(&out)

@@ -1,12 +1,12 @@
 // Gen writes the generated samples: vocabularies with their vectors, models, logs, runs and a table
-// of outcomes. It shares no code with the packages whose tests read them: it has its own GGUF
-// writer, tokenizers and quantisers, written for clarity and not for speed, so that the expected
-// results are computed independently.
+// of outcomes. It shares no code with the packages whose tests read the samples: it has a separate
+// GGUF writer, tokenizers and quantisers, written for clarity instead of speed, so that the
+// expected results are computed independently.
 //
 //	go generate ./internal/devdata/gen
 //
-// The logits of the models come from the reference of the engine's tests, and the rendered
-// templates from Python; the README next to the samples says how to write those.
+// The logits of the models come from the reference implementation in the engine's tests, and the
+// rendered templates from Python; the README next to the samples describes how to generate them.
 package main
 
 import (

@@ -11,9 +11,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// TestSamplesAreTheGenerators checks that the committed files are what the generator writes, so
-// that none is edited by hand. On processors that fuse multiplication and addition, random weights
-// may differ in the last bit; there the files with random weights are skipped.
+// TestSamplesAreTheGenerators checks that the committed files equal the output of the generator, so
+// that none was edited by hand. On processors that fuse multiplication and addition, random weights
+// may differ in the last bit, so files with random weights are skipped there.
 func TestSamplesAreTheGenerators(t *testing.T) {
 	tier.Normal(t)
 	for name, want := range samples() {

@@ -140,7 +140,7 @@ func mixed(tensor string) format {
 }
 
 // rows returns a file with the tensors of a model of two layers, each with one to four rows of 256
-// values. The model does not run; it only serves to be read. All such files hold the same values.
+// values. The model cannot run; it is only for reading. All such files have the same values.
 func rows(of func(tensor string) format) []byte {
 	f, r := &file{}, rand.New(rand.NewPCG(5, 5))
 	f.set("general.architecture", "qwen3moe")

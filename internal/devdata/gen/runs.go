@@ -23,7 +23,7 @@ type call struct {
 }
 
 // run is a made-up agent run under construction: it goes through the modules of a project one after
-// the other, lists, searches, reads, edits and tests, and returns to what it read some steps
+// the other, lists, searches, reads, edits and tests, and returns to files that it read some steps
 // before.
 type run struct {
 	*rand.Rand

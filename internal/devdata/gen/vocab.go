@@ -27,8 +27,7 @@ func vocabularies() map[string][]byte {
 		v := learn(name, 400)
 		add(name, v.describe, v.encode)
 	}
-	// These vectors come without their vocabulary, for the test that learns from them what pieces
-	// are.
+	// These vectors come without their vocabulary, for the test that learns the pieces from them.
 	for _, name := range []string{"llama-bpe", "command-r", "qwen35"} {
 		v := learn(name, 400)
 		v.whole = name == "llama-bpe"
@@ -42,7 +41,7 @@ func vocabularies() map[string][]byte {
 }
 
 // chars is a vocabulary of merges over characters, as SentencePiece makes them: spaces are written
-// as ▁, one ▁ is put before the text, and the two neighbours whose merged piece has the highest
+// as ▁, a ▁ is added before the text, and the two neighbours whose merged piece has the highest
 // score are merged first.
 type chars struct{ tokens []string }
 
@@ -70,7 +69,8 @@ func learnChars(merges int) *chars {
 	return v
 }
 
-// encode merges the best pair, the leftmost of equally good ones, until none is left.
+// encode repeatedly merges the best pair until none is left. If several are equally good, it merges
+// the leftmost.
 func (v *chars) encode(text string) (ids []int) {
 	if text == "" {
 		return nil
@@ -130,8 +130,8 @@ func (v *chars) describe(f *file) {
 	f.set("tokenizer.ggml.unknown_token_id", uint32(0))
 }
 
-// words is a WordPiece vocabulary: a word is cut into the longest pieces from its start on. A piece
-// that starts a word is written with ▁.
+// words is a WordPiece vocabulary: a word is cut, from its start, into the longest possible pieces.
+// A piece that starts a word is written with ▁.
 type words struct{ tokens []string }
 
 func learnWords(merges int) *words {

@@ -7,16 +7,16 @@ import (
 	"github.com/luthier-dev/luthier/internal/atomicfile"
 )
 
-// Create writes the file at path and replaces any file that is there. The new file appears under
-// that name only when all its bytes are on the disk: whoever opens it, at any time and after any
+// Create writes the file at path and replaces any file that is there. The new file gets its name
+// only when all its bytes are on the disk. So a reader that opens it, at any time and after any
 // crash, finds either the old file or the new one. A crash can leave a file named
-// .<name>.<digits>.tmp next to it, which may be deleted.
+// .<name>.<digits>.tmp in the same directory, which may be deleted.
 func (w *Writer) Create(path string) error {
 	return w.create(path, func(f io.Writer) io.Writer { return f })
 }
 
-// create is Create with a writer put between the bytes and the file, so that a test can end the
-// process at any byte.
+// create is like Create, with an additional writer between the bytes and the file, with which a
+// test can end the process at any byte.
 func (w *Writer) create(path string, between func(io.Writer) io.Writer) error {
 	if w.err != nil {
 		return w.err

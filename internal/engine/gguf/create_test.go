@@ -72,7 +72,8 @@ func TestWriterAlignment(t *testing.T) {
 	}
 }
 
-// TestSplit: opening the first file of a model split into three opens the whole model.
+// TestSplit checks that opening the first file of a model that is split into three files opens the
+// whole model.
 func TestSplit(t *testing.T) {
 	dir := t.TempDir()
 	part := func(i, no, count int, tensor string) string {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// maxDepth is how deep arrays of arrays may nest. No known file nests at all.
+// maxDepth limits how deep arrays of arrays may nest. No known file has nested arrays.
 const maxDepth = 4
 
 // cursor walks a file's bytes. All its methods check how many bytes are left before they read them.
@@ -16,7 +16,7 @@ type cursor struct {
 
 func (c *cursor) left() int { return len(c.data) - c.at }
 
-// take advances over n bytes. The error message names them as what.
+// take advances over n bytes. If they are missing, the error message calls them by the name what.
 func (c *cursor) take(n uint64, what string) ([]byte, error) {
 	if n > uint64(c.left()) {
 		return nil, fmt.Errorf("%s of %d bytes at offset %d runs past the end of the file (%d bytes): the file is truncated or damaged", what, n, c.at, len(c.data))
@@ -51,8 +51,8 @@ func (c *cursor) str(what string) ([]byte, error) {
 	return c.take(n, what)
 }
 
-// count reads the number of elements of at least size bytes each. It refuses a number that does not
-// fit into the bytes left.
+// count reads the number of elements of at least size bytes each. It refuses a number of elements
+// that do not fit into the remaining bytes.
 func (c *cursor) count(size int, what string) (int, error) {
 	n, err := c.u64(what)
 	if err != nil {
@@ -83,8 +83,8 @@ func (c *cursor) value(k Kind, depth int) (value, error) {
 	return v, err
 }
 
-// array reads the rest of an array into v: the kind and number of its elements. Then it skips the
-// elements.
+// array reads the rest of an array into v: the kind and number of its elements. The elements
+// themselves are skipped.
 func (c *cursor) array(v *value, depth int) error {
 	if depth >= maxDepth {
 		return fmt.Errorf("arrays nest deeper than %d at offset %d", maxDepth, c.at)

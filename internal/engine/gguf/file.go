@@ -38,8 +38,8 @@ type File struct {
 
 // Open maps the file into memory and parses it. If the operating system cannot map files, Open
 // reads the file instead. If path names the first file of a split model, Open opens all of them.
-// The file must not be truncated while it is open: the operating system ends a program that touches
-// a mapped page whose bytes are gone.
+// The file must not be truncated while it is open: the operating system ends a program that
+// accesses a mapped page that the file no longer has.
 func Open(path string) (*File, error) {
 	f, err := openOne(path)
 	if err != nil {
@@ -94,9 +94,9 @@ func (f *File) Tensors() []Tensor { return slices.Clone(f.tensors) }
 // Size returns the number of bytes of the file, or of all files of a split model.
 func (f *File) Size() int64 { return f.size }
 
-// Release says that t's bytes are not needed for now. The memory of their pages is freed, so that a
-// repacked copy does not double the resident size. The bytes can still be read; they then come from
-// the file again.
+// Release frees the memory of the pages with t's bytes, which the caller does not need for now, so
+// that a repacked copy does not double the resident size. The bytes can still be read; in that case
+// they are read from the file again.
 func (f *File) Release(t Tensor) {
 	for _, m := range f.maps {
 		m.release(t.Data)

@@ -69,7 +69,8 @@ func touch(f *File) (sum int) {
 	return sum
 }
 
-// TestTruncated: a file cut off at any byte is refused, except within the padding at its end.
+// TestTruncated checks that a file that is cut off at any byte is refused, except within the
+// padding at its end.
 func TestTruncated(t *testing.T) {
 	data := small(t)
 	f, err := Parse(data)
@@ -91,7 +92,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestFlipped: a file with any one byte changed is parsed and read without a panic.
+// TestFlipped checks that a file with any one byte changed is parsed and read without a panic.
 //
 // Evidence: engine · Damaged and hostile GGUF files are errors
 func TestFlipped(t *testing.T) {
@@ -193,7 +194,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestHostileAllocation: memory is not allocated on a file's word alone.
+// TestHostileAllocation: the counts in a file alone do not cause large allocations.
 func TestHostileAllocation(t *testing.T) {
 	cases := hostile()
 	large := cases["empty"]
@@ -251,7 +252,7 @@ func FuzzParse(f *testing.F) {
 		touch(g)
 		var once, twice bytes.Buffer
 		if _, err := rewrite(g).WriteTo(&once); err != nil {
-			return // names and keys that can be read but not written
+			return // these names and keys can be read but not written
 		}
 		h, err := Parse(once.Bytes())
 		if err != nil {

@@ -15,14 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killFile and killAt pass to the test's own program, run again as a child, what to write and at
-// which byte to die.
+// killFile and killAt are environment variables with which the test program runs itself again as a
+// child: the file to write, and the byte at which to die.
 const (
 	killFile = "GGUF_TEST_KILL_FILE"
 	killAt   = "GGUF_TEST_KILL_AT"
 )
 
-// TestMain also serves as the program that TestKill kills.
+// TestMain also runs the process that TestKill kills.
 func TestMain(m *testing.M) {
 	path := os.Getenv(killFile)
 	if path == "" {
@@ -39,7 +39,8 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// mortal writes left bytes; then the kernel kills the process, which has no chance to clean up.
+// mortal writes as many bytes as its field left says. Then the kernel kills the process, which has
+// no chance to clean up.
 type mortal struct {
 	w    io.Writer
 	left int
@@ -72,8 +73,8 @@ func newFile() *Writer {
 	return w
 }
 
-// TestKill: if the process dies at any byte of a file it is writing, the file's name still holds
-// the old file or the new one.
+// TestKill checks that if the process dies at any byte of a file that it is writing, either the old
+// file or the new one is there.
 //
 // Evidence: engine · A kill while a GGUF file is written keeps the old file
 func TestKill(t *testing.T) {

@@ -81,8 +81,7 @@ func (m *mapping) release(b []byte) {
 	lo := (at + page - 1) / page * page
 	hi := (at + uintptr(len(b))) / page * page
 	if lo < hi {
-		// This is only advice: if it is refused, the pages stay, which costs memory but breaks
-		// nothing.
+		// This is only advice. If it is refused, the pages stay, which only costs memory.
 		_ = unix.Madvise(m.data[lo:hi], unix.MADV_DONTNEED)
 	}
 }

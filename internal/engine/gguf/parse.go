@@ -14,12 +14,12 @@ const (
 	magic            = "GGUF"
 	defaultAlignment = 32
 	maxDims          = 4
-	// The fewest bytes that a key with its value and a tensor's description take. A count that
-	// needs more bytes than the file has is a lie.
+	// The fewest bytes that a key with its value and a tensor's description take. A count for which
+	// the file is too small is invalid.
 	leastPair   = 8 + 4 + 1
 	leastTensor = 8 + 4 + 8 + 4 + 8
-	// The most entries for which memory is reserved on the word of a count alone; real files have
-	// some hundred.
+	// The maximum number of entries for which memory is reserved because of a count alone. Real
+	// files have some hundred entries.
 	mostReserved = 1024
 )
 
@@ -113,7 +113,7 @@ func parsePairs(c *cursor, f *File, n int) error {
 			return fmt.Errorf("metadata key %q: %w", key, err)
 		}
 		if v.kind != KindArray {
-			v.raw = bytes.Clone(v.raw) // small, and so copied to stay usable after Close
+			v.raw = bytes.Clone(v.raw) // copied, because it is small, so that it can be used after Close
 		}
 		f.keys = append(f.keys, key)
 		f.values[key] = v
@@ -131,7 +131,7 @@ func parseAlignment(f *File) error {
 	if !isInt {
 		return fmt.Errorf("%s is a %v that is no positive integer", keyAlignment, v.kind)
 	}
-	// A multiple of 8 is the format's own rule; the upper bound keeps offsets far from overflow.
+	// The format requires a multiple of 8; the upper bound keeps offsets far from overflow.
 	if a < 8 || a > 1<<30 || a&(a-1) != 0 {
 		return fmt.Errorf("%s is %d: it must be a power of two from 8 to 2^30", keyAlignment, a)
 	}

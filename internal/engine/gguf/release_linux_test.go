@@ -11,7 +11,7 @@ import (
 	"unsafe"
 )
 
-// resident returns how many bytes of f's mapping this process holds in memory.
+// resident returns the number of bytes of f's mapping that this process holds in memory.
 func resident(t *testing.T, f *File) int {
 	t.Helper()
 	fd, err := os.Open("/proc/self/smaps")
@@ -37,7 +37,8 @@ func resident(t *testing.T, f *File) int {
 	return 0
 }
 
-// TestReleaseKeepsBytes: a released tensor reads the same again.
+// TestReleaseKeepsBytes checks that a released tensor still has the same bytes when it is read
+// again.
 func TestReleaseKeepsBytes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.gguf")
 	data := bytes.Repeat([]byte("luthier."), 1<<17)
@@ -64,5 +65,5 @@ func TestReleaseKeepsBytes(t *testing.T) {
 	if !bytes.Equal(x.Data, data) {
 		t.Error("the tensor changed with its release")
 	}
-	f.Release(Tensor{Data: []byte("elsewhere")}) // not of this file: Release does nothing
+	f.Release(Tensor{Data: []byte("elsewhere")}) // these bytes do not belong to the file, so Release does nothing
 }

@@ -14,8 +14,8 @@ const (
 	keySplitCount = "split.count"
 )
 
-// maxSplits limits how many files a file may ask to open; file names have five digits for the
-// number.
+// maxSplits limits the number of files that a file can cause to be opened. File names have five
+// digits for this number.
 const maxSplits = 99999
 
 var splitName = regexp.MustCompile(`^(.*)-(\d{5})-of-(\d{5})\.gguf$`)
@@ -49,7 +49,7 @@ func (f *File) addSplit(path string, no uint64) error {
 	if err != nil {
 		return err
 	}
-	f.maps = append(f.maps, part.maps...) // so that f closes them, also after an error
+	f.maps = append(f.maps, part.maps...) // so that closing f closes them, even after an error
 	if n, ok := part.Uint(keySplitNo); !ok || n != no {
 		return fmt.Errorf("gguf: open %s: its %s is %d, not %d: the parts are of different models", path, keySplitNo, n, no)
 	}

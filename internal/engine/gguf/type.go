@@ -34,8 +34,8 @@ const (
 	TypeMXFP4  Type = 39
 )
 
-// layout describes one block of a type; block and bytes are 0 for a type that is known by name
-// only.
+// layout describes one block of a type; the fields block and bytes are 0 for a type of which only
+// the name is known.
 type layout struct {
 	name         string
 	block, bytes int
@@ -104,11 +104,11 @@ func ParseType(name string) (Type, bool) {
 	return 0, false
 }
 
-// BlockSize returns the number of values in a block: 1 for plain types, 0 when the type is not
+// BlockSize returns the number of values in a block: 1 for plain types, 0 if the type is not
 // supported.
 func (t Type) BlockSize() int { return t.layout().block }
 
-// BlockBytes returns the number of bytes of a block, 0 when the type is not supported.
+// BlockBytes returns the number of bytes of a block, or 0 if the type is not supported.
 func (t Type) BlockBytes() int { return t.layout().bytes }
 
 // RowBytes returns the number of bytes of a row of cols values. It returns an error if the type is

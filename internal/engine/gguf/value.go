@@ -62,7 +62,8 @@ func number(k Kind, b []byte) uint64 {
 	}
 }
 
-// integer reads an integer value; neg reports that u is the two's complement of a negative number.
+// integer reads an integer value; the result neg reports whether u is the two's complement of a
+// negative number.
 func integer(k Kind, b []byte) (u uint64, neg, ok bool) {
 	u = number(k, b)
 	switch k {
@@ -175,8 +176,8 @@ func (f *File) String(key string) (string, bool) {
 }
 
 // Strings returns the value of an array of strings. The strings share one copy of the array's
-// bytes, which outlives Close; keeping one string alive keeps all of them in memory. After Close no
-// array is available.
+// bytes, which stays valid after Close. As long as one string is used, all of them stay in memory.
+// After Close no array is available.
 func (f *File) Strings(key string) ([]string, bool) {
 	v, ok := f.array(key)
 	if !ok || v.elem != KindString {

@@ -13,7 +13,7 @@ import (
 const maxName = 63
 
 // Writer collects metadata and tensors and writes them as a GGUF file of version 3. The zero value
-// is ready to use. The bytes depend only on what was set and added, and on the order.
+// is ready to use. The bytes depend only on the metadata and tensors, and on their order.
 //
 // Mistakes, such as a duplicate name, are recorded and reported by WriteTo and Create.
 type Writer struct {
@@ -77,8 +77,8 @@ func (w *Writer) SetBool(key string, value bool) { w.Set(key, value) }
 // SetStrings sets an array of strings.
 func (w *Writer) SetStrings(key string, value []string) { w.Set(key, value) }
 
-// CopyMetadata copies the keys of f that keep accepts, or all if keep is nil, byte for byte. f must
-// be open.
+// CopyMetadata copies the keys of f that keep accepts, or all if keep is nil, byte for byte. The
+// file f must be open.
 func (w *Writer) CopyMetadata(f *File, keep func(key string) bool) {
 	for _, k := range f.keys {
 		if keep == nil || keep(k) {
@@ -96,8 +96,8 @@ func (w *Writer) AddTensor(name string, t Type, dims []int, data []byte) {
 	})
 }
 
-// AddTensorFunc adds a tensor whose bytes are produced by write when the file is written. write
-// must produce exactly as many bytes as t and dims imply.
+// AddTensorFunc adds a tensor whose bytes are produced by write when the file is written. The
+// function write must write exactly the number of bytes that t and dims imply.
 func (w *Writer) AddTensorFunc(name string, t Type, dims []int, write func(io.Writer) error) {
 	p := pending{Tensor: Tensor{Name: name, Type: t, Dims: slices.Clone(dims)}, write: write}
 	switch {

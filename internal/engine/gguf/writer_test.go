@@ -19,8 +19,8 @@ func rewrite(f *File) *Writer {
 	return w
 }
 
-// TestRewriteReal: rewriting a file from another program keeps its metadata and tensors, and, as
-// both programs lay them out the same way, its bytes.
+// TestRewriteReal checks that rewriting a file from another program preserves its metadata and
+// tensors, and even its bytes, since both programs use the same layout.
 func TestRewriteReal(t *testing.T) {
 	for _, path := range sharedFiles(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {

@@ -9,7 +9,8 @@ import (
 // which they are processed: the most restrictive first.
 var applicatorKeys = []string{"$ref", "allOf", "dependentRequired", "not", "anyOf", "oneOf", "if", "dependentSchemas", "dependencies"}
 
-// applicators narrows f by the keywords that apply other schemas to the same value.
+// applicators narrows f to the values that satisfy the keywords that apply other schemas to the
+// same value.
 func (k *keywords) applicators(f *form) (*form, error) {
 	for _, key := range applicatorKeys {
 		raw, ok := k.m[key]
@@ -35,7 +36,7 @@ func (k *keywords) known(key string) bool {
 	return true
 }
 
-// applicator narrows f by one keyword.
+// applicator narrows f by one such keyword.
 func (k *keywords) applicator(f *form, key string, raw any) (*form, error) {
 	switch key {
 	case "$ref":
@@ -80,7 +81,7 @@ func (k *keywords) applicator(f *form, key string, raw any) (*form, error) {
 	return g, err
 }
 
-// all narrows f by every expression. Expressions that only state facts come before those that offer
+// all narrows f by every expression. Expressions without alternatives are applied before those with
 // alternatives.
 func (s *schemas) all(f *form, es []*expr) (*form, error) {
 	var err error
@@ -109,8 +110,8 @@ func (s *schemas) each(f *form, es []*expr) ([]*form, error) {
 	return fs, nil
 }
 
-// exactlyOne returns the part of f that is in exactly one expression: from each part, the overlap
-// with the others is removed.
+// exactlyOne returns the part of f that is in exactly one expression: from the part in each
+// expression, the overlap with the others is removed.
 func (s *schemas) exactlyOne(f *form, es []*expr) (*form, error) {
 	fs, err := s.each(f, es)
 	if err != nil {
@@ -161,8 +162,8 @@ func (k *keywords) condition(f *form, raw any) (*form, error) {
 	return k.s.or(yes, no), nil
 }
 
-// dependencies says for each name: either the object lacks it, or the object also has other names
-// or is valid for another schema.
+// dependencies narrows f so that for each name, the object either lacks it, or has certain other
+// names or is valid for another schema.
 func (k *keywords) dependencies(f *form, key string, raw any) (*form, error) {
 	m, ok := raw.(map[string]any)
 	if !ok {

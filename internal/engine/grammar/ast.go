@@ -48,20 +48,20 @@ func Lit(text string) Node { return litNode{text} }
 // Seq matches its parts one after the other. With no parts it matches the empty text.
 func Seq(parts ...Node) Node { return seqNode{parts} }
 
-// Alt matches any one of its parts. With no parts it matches nothing at all.
+// Alt matches any one of its parts. With no parts it does not match any text.
 func Alt(parts ...Node) Node { return altNode{parts} }
 
 // Repeat matches part min to max times; a negative max means no limit.
 func Repeat(part Node, min, max int) Node { return repeatNode{part, min, max} }
 
-// Opt matches part or nothing.
+// Opt matches part or the empty text.
 func Opt(part Node) Node { return repeatNode{part, 0, 1} }
 
-// Token matches the one token id, such as a control token that no text produces.
+// Token matches the token with the given id, such as a control token that no text produces.
 func Token(id int32) Node { return tokenNode{id} }
 
-// Rule matches the rule of that name in the rules given to [CompileRules]. Rules may be recursive,
-// but not left-recursive.
+// Rule matches the rule with the given name among those passed to [CompileRules]. Rules may be
+// recursive, but not left-recursive.
 func Rule(name string) Node { return ruleNode{name} }
 
 // JSON matches JSON text that is valid for the schema.
@@ -81,12 +81,12 @@ type SchemaOptions struct {
 	Space Space
 }
 
-// Space says which white space JSON text may contain.
+// Space selects the white space that JSON text may contain.
 type Space int
 
 // Layouts of JSON text.
 const (
-	SpaceAny     Space = iota // after any part: nothing, one blank, or a line break and up to 96 characters of indentation
+	SpaceAny     Space = iota // after any part: none, one blank, or a line break and up to 96 characters of indentation
 	SpaceNone                 // none at all
 	SpaceUniform              // one blank after every comma and colon and none elsewhere, like Python's json.dumps
 )

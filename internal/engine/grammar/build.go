@@ -19,9 +19,9 @@ type builder struct {
 const (
 	maxOps    = 500_000
 	maxNest   = 500
-	maxFold   = 4000 // states of the DFA that a regular part of a grammar may become
-	maxFailed = 3    // DFAs that may turn out too large before no more are tried
-	maxRound  = 1000 // repetitions of a part that may be empty
+	maxFold   = 4000 // states of the DFA that replaces a regular part of a grammar
+	maxFailed = 3    // number of DFAs that may be too large before no more are tried
+	maxRound  = 1000 // repetitions of a part that may match the empty text
 )
 
 var errTooLarge = errors.New("grammar is too large: simplify it or split it")
@@ -108,8 +108,8 @@ func (b *builder) repeat(n repeatNode) (int32, error) {
 	return b.p.add(op{kind: opRepeat, kids: []int32{kid}, min: int32(n.min), max: int32(n.max)}), nil
 }
 
-// fold turns a regular node into a single DFA. ok is false for nodes that are not regular or whose
-// DFA would be too large.
+// fold turns a regular node into a single DFA. The result ok is false if the node is not regular or
+// its DFA would be too large.
 func (b *builder) fold(n Node) (id int32, ok bool, err error) {
 	switch n := n.(type) {
 	case litNode, tokenNode, ruleNode, schemaNode, nil:

@@ -2,9 +2,9 @@ package grammar
 
 import "errors"
 
-// check refuses grammars that cannot run: those that match nothing, those that call themselves
+// check refuses grammars that cannot run: those that match no text, those that call themselves
 // before reading anything, and those that repeat an empty part very often. It removes alternatives
-// that match nothing, so that every state reached later can be completed.
+// that match no text, so that every state reached later can be completed.
 func (b *builder) check() error {
 	p := b.p
 	live := p.productive()
@@ -85,7 +85,8 @@ func (p *program) liveOp(o *op, live []bool) bool {
 	return true
 }
 
-// live reports whether the required properties can be written.
+// live reports whether the required properties can be written. The parameter live has the
+// operations that match some text.
 func (o *objectOp) live(live []bool) bool {
 	for i := range o.names {
 		if o.required[i>>6]&(1<<(i&63)) != 0 && (o.values[i] < 0 || !live[o.values[i]]) {

@@ -101,8 +101,9 @@ func (s *schemas) notArr(a *arrC) ([]*arrC, error) {
 }
 
 // notObj returns sets that together contain every object not in a. Properties that discriminate
-// between schemas (those with a short list of values) come first, and the later sets agree with a
-// on them. Thus the product of the complements of many oneOf branches has few sets.
+// between schemas (those with a short list of values) come first, and in the later sets these
+// properties have the same values as in a. So the product of the complements of many oneOf branches
+// has few sets.
 func (s *schemas) notObj(a *objC) ([]*objC, error) {
 	var out []*objC
 	agree := &objC{max: -1}
@@ -118,7 +119,7 @@ func (s *schemas) notObj(a *objC) ([]*objC, error) {
 	}
 	need := func(name string) []string {
 		if slices.Contains(a.required, name) {
-			return nil // being absent is not allowed either
+			return nil // a missing property is not allowed either
 		}
 		return []string{name}
 	}

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// alphabet divides the code points into classes whose members an automaton treats alike.
+// alphabet divides the code points into classes whose members an automaton does not distinguish.
 type alphabet struct {
 	ascii  [128]uint16
 	starts []rune // first code point of each interval
@@ -79,9 +79,9 @@ func (a *alphabet) of(r rune) uint16 {
 type dfa struct {
 	alpha  *alphabet
 	k      int     // number of classes
-	next   []int32 // state*k+class, -1 for dead
-	labels []int32 // by state, -1: not accepting
-	all    []bool  // by state: accepts everything with its own label
+	next   []int32 // state*k+class; -1 means the dead state
+	labels []int32 // by state; -1 means not accepting
+	all    []bool  // by state: accepts every text with the state's label
 	safe   []bool  // by state: no continuation reaches the dead state
 	first  int32
 	lit    bool
@@ -154,8 +154,8 @@ func (p *rxPool) automaton(x *rx) (*dfa, error) {
 	return d, nil
 }
 
-// trim redirects transitions to states that cannot accept to the dead state. It also finds the
-// states from which no continuation can fail.
+// trim redirects transitions that lead to states that cannot accept: they lead to the dead state.
+// It also finds the states from which no continuation can fail.
 func (d *dfa) trim() {
 	n := len(d.labels)
 	back := d.backward()
@@ -209,7 +209,7 @@ func (d *dfa) trim() {
 	}
 }
 
-// backward returns the states that lead to each state.
+// backward returns, for each state, the states that lead to it.
 func (d *dfa) backward() [][]int32 {
 	back := make([][]int32, len(d.labels))
 	for q := range d.labels {
@@ -222,8 +222,9 @@ func (d *dfa) backward() [][]int32 {
 	return back
 }
 
-// product builds the product of several automata. label maps the labels they reached (-1 if one
-// does not accept, or is dead) to a label of the product, -1 for none.
+// product builds the product of several automata. The function label maps the labels that the
+// automata reached (-1 if one is dead or does not accept) to a label of the product, or to -1 if
+// the product does not accept.
 func product(parts []content, alphas []*alphabet, extra [][]span, label func([]int32) int32) (*dfa, error) {
 	sets := slices.Clone(extra)
 	for _, a := range alphas {

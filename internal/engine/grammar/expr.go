@@ -15,7 +15,7 @@ type expr struct {
 	kids []*expr
 	form *form // the normal form, once computed
 	busy bool
-	void int8 // 0 unknown, 1 certainly empty, 2 not
+	void int8 // 0 unknown, 1 certainly empty, 2 not empty
 }
 
 type exprKind uint8
@@ -167,8 +167,8 @@ func (s *schemas) compute(e *expr) (*form, error) {
 	return out, err
 }
 
-// narrow returns the part of f that is in e. It uses the facts in f while e is worked out, so that
-// alternatives ruled out by f are never expanded.
+// narrow returns the part of f that is in e. It uses the conditions of f while e is converted, so
+// that alternatives that f rules out are never expanded.
 func (s *schemas) narrow(f *form, e *expr) (*form, error) {
 	if e.kind != exprSource || e.form != nil || !e.src.applies() {
 		g, err := s.norm(e)
@@ -194,7 +194,7 @@ func (s *schemas) narrow(f *form, e *expr) (*form, error) {
 	return g, err
 }
 
-// applies reports whether a subschema applies others to the same value.
+// applies reports whether a subschema applies other schemas to the same value.
 func (src *source) applies() bool {
 	m, _ := src.raw.(map[string]any)
 	for _, key := range applicatorKeys {
@@ -206,7 +206,7 @@ func (src *source) applies() bool {
 }
 
 // never reports whether an expression certainly has no value. An expression that is still being
-// worked out counts as having one.
+// converted counts as having a value.
 func (s *schemas) never(e *expr) (bool, error) {
 	if e.void != 0 {
 		return e.void == 1, nil

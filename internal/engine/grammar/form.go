@@ -25,7 +25,8 @@ type arrC struct {
 	src      *source // where contains or uniqueItems appears in the schema
 }
 
-// holds requires min to max matching items, counting from item number from.
+// holds requires min to max matching items, counting from the item with the number in the field
+// from.
 type holds struct {
 	what     *expr
 	from     int
@@ -56,8 +57,8 @@ type namePattern struct {
 	value *expr
 }
 
-// some requires a property that has the value. If in is nil, the layer must not list the property;
-// otherwise its name must be in the language in.
+// some requires that there is a property with the value. If its field in is nil, the layer must not
+// list the property; otherwise the property's name must be in that language.
 type some struct {
 	of    *layer
 	in    *lang
@@ -159,7 +160,8 @@ func (s *schemas) andArr(a, b *arrC) (*arrC, error) {
 	return s.tidyArr(c)
 }
 
-// tidyArr tightens the conditions of an array to what is possible. It returns nil if nothing is.
+// tidyArr tightens the conditions of an array to what is possible. It returns nil if no array is
+// possible.
 func (s *schemas) tidyArr(c *arrC) (*arrC, error) {
 	for i, p := range c.prefix {
 		none, err := s.never(p)
@@ -233,8 +235,8 @@ func (s *schemas) tidyObj(c *objC) (*objC, error) {
 	return c, nil
 }
 
-// property returns the expression for the value of a property of that name. The expression matches
-// nothing if the name is refused.
+// property returns the expression for the value of the property with the given name. If the name is
+// refused, the expression has no values.
 func (s *schemas) property(c *objC, name string) (*expr, error) {
 	out := s.any
 	for _, l := range c.layers {
@@ -291,7 +293,7 @@ func (s *schemas) matchesName(n *expr, name string) (bool, error) {
 }
 
 // overlap reports whether two forms may have a value in common. It returns false only if a simple
-// check rules that out.
+// check rules out a common value.
 func (s *schemas) overlap(f, g *form) (bool, error) {
 	h, err := s.and(f, g)
 	if err != nil {

@@ -84,8 +84,8 @@ func FuzzPattern(f *testing.F) {
 	})
 }
 
-// TestHostile compiles grammars that are meant to do harm: each ends soon, with a grammar or a
-// clear error.
+// TestHostile compiles grammars that are meant to do harm. Compiling each must end soon, with a
+// grammar or a clear error.
 func TestHostile(t *testing.T) {
 	tier.Normal(t)
 	v := fuzzVocab()
@@ -152,7 +152,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestUnsupported: a keyword that is not enforced is reported with its path.
+// TestUnsupported checks that a keyword that is not enforced is reported with its path.
 //
 // Evidence: engine · What a grammar cannot enforce is named
 func TestUnsupported(t *testing.T) {

@@ -5,10 +5,11 @@ import (
 	"slices"
 )
 
-// Grammar is a compiled grammar together with the parse states met so far. A state is one int32. It
-// stays valid as long as the Grammar, so going back (after a rejected draft) only means using an
-// older number. All methods may be called from several goroutines at once. Long-running requests
-// can each take a [Grammar.Fork], whose states are freed with the request.
+// Grammar is a compiled grammar together with the parse states reached so far. A state is one
+// int32, which stays valid as long as the Grammar exists. So to go back, for example after a
+// rejected draft, a caller only has to use an older number. All methods may be called from several
+// goroutines at once. Long-running requests can each take a [Grammar.Fork], whose states are freed
+// with the request.
 type Grammar struct {
 	p *program
 	m *machine
@@ -18,14 +19,14 @@ type Grammar struct {
 // million).
 var ErrStates = errors.New("grammar: too many parse states: take a Fork for each request")
 
-// Fork returns a Grammar that shares the compiled tables but has states of its own.
+// Fork returns a Grammar that shares the compiled tables but has separate states.
 func (g *Grammar) Fork() *Grammar {
 	g.p.mu.Lock()
 	defer g.p.mu.Unlock()
 	return &Grammar{p: g.p, m: newMachine(g.p)}
 }
 
-// Err returns [ErrStates] if states had to be refused, else nil.
+// Err returns [ErrStates] if states had to be refused, otherwise nil.
 func (g *Grammar) Err() error {
 	g.p.mu.Lock()
 	defer g.p.mu.Unlock()
@@ -69,9 +70,9 @@ func (g *Grammar) Accepts(state int32) bool {
 	return state >= 0 && int(state) < len(g.m.accepts) && g.m.accepts[state]
 }
 
-// Forced appends to dst the tokens that must follow in state, if any. It follows the bytes while
-// exactly one is possible, and splits them into tokens as the tokenizer would. It omits a last
-// token that the text after it might lengthen.
+// Forced appends to dst the tokens that must follow in state, if any. It collects bytes while
+// exactly one is possible, and splits them into tokens as the tokenizer would. It omits the last
+// token if the text after it might turn it into a longer one.
 func (g *Grammar) Forced(state int32, dst []int32) []int32 {
 	g.p.mu.Lock()
 	defer g.p.mu.Unlock()
@@ -121,7 +122,7 @@ func (m *machine) mask(s int32) []uint64 {
 	}
 	var w []uint64
 	if len(m.masks) >= m.maskLimit {
-		for old, words := range m.masks { // evicts any one
+		for old, words := range m.masks { // evicts an arbitrary mask
 			delete(m.masks, old)
 			clear(words)
 			w = words
@@ -188,7 +189,7 @@ func (m *machine) only(s int32) (byte, int32) {
 	return found, next
 }
 
-// cut tokenises forced text; end is the state of the grammar after the text.
+// cut tokenises forced text. The parameter end is the state of the grammar after the text.
 func (m *machine) cut(text []byte, end int32) []int32 {
 	v := m.p.v
 	var toks []int32
@@ -221,7 +222,7 @@ func (m *machine) cut(text []byte, end int32) []int32 {
 	return toks
 }
 
-// greedy splits text into the longest tokens, and stops where the vocabulary has none.
+// greedy splits text into the longest possible tokens, and stops where the vocabulary has no token.
 func (v *Vocab) greedy(text []byte) (toks []int32) {
 	for len(text) > 0 {
 		node, best, length := int32(0), int32(-1), 0

@@ -20,7 +20,7 @@ type tokenGroup struct {
 	sorted  []int32                  // the tokens, sorted by length in code points
 	upTo    [groupLongest + 1]uint32 // upTo[n]: number of tokens of at most n code points
 	root    int32                    // root of the group's trie
-	json    bool                     // tokens can occur in a JSON string without escapes
+	json    bool                     // whether the tokens can occur in a JSON string without escapes
 }
 
 const (
@@ -124,8 +124,8 @@ func (v *Vocab) sortGroups(ids []int32) {
 	}
 }
 
-// groupOf returns the kind of a token's first character and the kinds of all characters; ok is
-// false for an irregular token.
+// groupOf returns the kind of a token's first character and the kinds of all characters; the result
+// ok is false for an irregular token.
 func groupOf(piece []byte) (first int8, kinds uint32, ok bool) {
 	if !utf8.Valid(piece) || utf8.RuneCount(piece) > groupLongest {
 		return 0, 0, false
@@ -196,7 +196,8 @@ func (g *tokenGroup) between(lo, hi int) []int32 {
 	return g.sorted[at(lo):max(at(lo), at(hi))]
 }
 
-// kindClasses returns, for each kind of character, the classes of the alphabet that it intersects.
+// kindClasses returns, for each kind of character, the classes of the alphabet that contain
+// characters of the kind.
 func (a *alphabet) kindClasses() [kindCount][]uint16 {
 	var out [kindCount][]uint16
 	add := func(kind int, c uint16) {
@@ -239,9 +240,9 @@ type reachKey struct {
 	raw   bool
 }
 
-// survives returns how many characters, the first of the kind first and the others of any of the
-// kinds, the automaton is certain to read from state q without dying or, if raw, without reaching a
-// state where the text may end. It returns at most groupLongest.
+// survives returns the number of characters of a token in group g that the automaton is certain to
+// read, starting in state q, without dying or, if raw is true, without reaching a state where the
+// text may end. It returns at most groupLongest.
 func (d *dfa) survives(l *lexer, q int32, g *tokenGroup, raw bool) int {
 	key := reachKey{q, g.first, g.kinds, raw}
 	if n, ok := l.sure[key]; ok {

@@ -7,16 +7,16 @@ import (
 	"strconv"
 )
 
-// refused lists keywords that assert something that this package does not enforce. A schema that
-// contains one is refused.
+// refused lists keywords with assertions that this package does not enforce. A schema that contains
+// one of them is refused.
 var refused = map[string]string{
 	"$dynamicRef":   "dynamic references cannot be enforced: use $ref",
 	"$recursiveRef": "dynamic references cannot be enforced: use $ref",
 }
 
-// Any keyword that keyword does not name is an annotation, as the specification requires for
-// undefined keywords: title, description, default, examples, readOnly, deprecated, contentEncoding,
-// $comment, x-….
+// Any keyword that the method keyword does not handle is an annotation, as the specification
+// requires for undefined keywords: title, description, default, examples, readOnly, deprecated,
+// contentEncoding, $comment, x-….
 
 // source returns the part of f that is in a subschema.
 func (s *schemas) source(src *source, f *form) (*form, error) {
@@ -182,7 +182,7 @@ func (k *keywords) strings() (*strC, error) {
 	if c.max >= 0 && c.max < c.min {
 		return nil, nil
 	}
-	_, err := c.content(k.s.v) // reports a pattern that is too large at its place in the schema
+	_, err := c.content(k.s.v) // so that a pattern that is too large is reported with its place in the schema
 	if err != nil {
 		return nil, k.patternError("pattern", err)
 	}
@@ -222,7 +222,7 @@ func (k *keywords) numbers(c *numC) (*numC, error) {
 			if k.src.res.draft > 4 && b {
 				return k.src.bad(keyword, "must be a number")
 			}
-			return nil // draft 4: part of minimum and maximum
+			return nil // in draft 4, a part of minimum and maximum
 		}
 		v, err := k.src.number(keyword, raw)
 		if err != nil {

@@ -25,7 +25,7 @@ func (k *keywords) objects() (*objC, error) {
 		}
 		sort.Strings(c.required)
 		c.required = slices.Compact(c.required)
-	case nil, bool: // a boolean is draft 3, where it says nothing about this object
+	case nil, bool: // a boolean is from draft 3, where it does not concern this object
 	default:
 		return nil, k.src.bad("required", "must be a list of names")
 	}

@@ -6,7 +6,7 @@ type content interface {
 	start() int32
 	step(q int32, r rune) int32
 	spans(q int32, lo, hi rune) bool          // whether some rune in [lo,hi] leads to a live state
-	accept(q int32) int32                     // label of the match that may end here, -1: none
+	accept(q int32) int32                     // label of the match that may end here; -1 means none
 	universal(q int32) (label int32, ok bool) // every continuation is accepted with this one label
 	total(q int32) bool                       // no continuation reaches the dead state before the end
 	literal(q int32) bool                     // from here on, only the canonical spelling of the text is accepted
@@ -16,12 +16,12 @@ type content interface {
 const (
 	lexOpen  uint8 = iota // before the opening quote
 	lexBase               // between code points
-	lexUTF8               // inside a UTF-8 sequence; need: continuation bytes missing
+	lexUTF8               // inside a UTF-8 sequence; the field need counts the missing continuation bytes
 	lexEsc                // after a backslash
-	lexHex                // after \u; need: hex digits missing
+	lexHex                // after \u; the field need counts the missing hex digits
 	lexHigh               // after a high surrogate: a backslash must follow
 	lexHighU              // after a high surrogate and a backslash: u must follow
-	lexLow                // inside the low surrogate; need: hex digits missing
+	lexLow                // inside the low surrogate; the field need counts the missing hex digits
 )
 
 // lexState is a state of a lexer: the content automaton's state and the position within a code
@@ -36,11 +36,12 @@ type lexState struct {
 
 const dead = int32(-1)
 
-// finish encodes "the string ended here with this label" as a transition; label undoes it.
+// finish encodes "the string ended here with this label" as a transition; the function label
+// decodes it.
 func finish(label int32) int32 { return -2 - label }
 func label(t int32) int32      { return -2 - t }
 
-// lexer spells a content automaton in bytes, as plain UTF-8 or as a JSON string with quotes and
+// lexer converts a content automaton to bytes, as plain UTF-8 or as a JSON string with quotes and
 // escapes. States and rows are created lazily; the owner serialises access.
 type lexer struct {
 	c      content
@@ -48,7 +49,7 @@ type lexer struct {
 	states []lexState
 	rows   []*[256]int32
 	first  []byteSet
-	acc    []int32 // raw mode: label of a match that may end in this state, -1: none
+	acc    []int32 // raw mode: label of a match that may end in this state; -1 means none
 	univ   []int32 // label+1 if everything is accepted from here on, else 0
 	plain  []int32 // state of the plain string lexer with the same spellings; -1: unknown
 	index  map[lexState]int32

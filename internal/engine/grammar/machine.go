@@ -8,7 +8,7 @@ import (
 // machine holds the parse states of one or more texts read with a program. A frame is one entry of
 // a stack, linked to its parent and hash-consed, so that equal stacks have the same number. A state
 // is a set of frames (the grammar may be ambiguous), also hash-consed. Frames and states are
-// immutable, so going back to an earlier state only requires its number.
+// immutable, so to go back to an earlier state, only its number is needed.
 type machine struct {
 	p *program
 
@@ -151,7 +151,7 @@ func hashSet(items []int32, acc bool) uint32 {
 	return uint32(h >> 16)
 }
 
-// close interns the state under construction since begin; -1 is the dead state.
+// close interns the state under construction since begin; it returns -1 for the dead state.
 func (m *machine) close() int32 {
 	if len(m.out) == 0 && !m.outAcc && len(m.accepts) > 0 {
 		return dead

@@ -125,8 +125,8 @@ func (m *machine) plainState(l *lexer, s int32) int32 {
 	return l.plain[s]
 }
 
-// reader is a string or a name being read: its lexer, the states that are not dead ends, and what
-// follows its end.
+// reader is a string or a name being read: its lexer, the states that are not dead ends, and the
+// continuation after its end.
 type reader struct {
 	lex   *lexer
 	o     *op // if not nil, its code points are counted
@@ -191,8 +191,8 @@ func (m *machine) fillCounted(s, n int32, o *op, after int32, mask []uint64) {
 	}
 }
 
-// fillPlain allows the tokens that a plain string in lexer state s reads; after is the state that
-// follows its closing quote.
+// fillPlain allows the tokens that a plain string in lexer state s reads; The parameter after is
+// the state that follows the closing quote.
 func (m *machine) fillPlain(s, after int32, mask []uint64) {
 	sl := &m.p.v.plain.slices[s]
 	for i, w := range sl.inside {
@@ -264,8 +264,8 @@ func (m *machine) fillReader(r *reader, s int32, mask []uint64) {
 	}
 }
 
-// enough is the number of characters for which a group must survive before its long tokens are
-// checked one by one.
+// enough is the number of characters that a group must survive so that its long tokens are checked
+// one by one.
 const enough = 5
 
 // stays reports whether the whole text can be read from state s without reaching the end of the
@@ -279,9 +279,9 @@ func (r *reader) stays(s int32, text []byte) bool {
 	return true
 }
 
-// leave allows the tokens in which unquoted text ends and the following text begins. It looks only
-// at tokens that contain a byte with which the following text can begin. If there are too many of
-// them, it does nothing and returns false.
+// leave allows the tokens in which unquoted text ends and the following text begins. It examines
+// only tokens that contain a byte with which the following text can begin. If there are too many
+// such tokens, it does nothing and returns false.
 func (m *machine) leave(r *reader, s int32, mask []uint64) bool {
 	v := m.p.v
 	after := r.end(0)
@@ -315,8 +315,8 @@ func (m *machine) leave(r *reader, s int32, mask []uint64) bool {
 
 const maxLeave = 8000
 
-// leaves reports whether the reader's text ends within text, before some byte b, and the rest is
-// read from state after.
+// leaves reports whether the reader's text ends within text, before some byte b, such that the
+// state after reads the rest.
 func (m *machine) leaves(r *reader, s, after int32, b byte, text []byte) bool {
 	for i, c := range text {
 		if c == b && i > 0 && r.lex.acc[s] >= 0 {
@@ -446,7 +446,7 @@ func (m *machine) fillKey(fr frame, op *op, mask []uint64) {
 	m.walkReader(&r, 0, fr.pos, 0, mask)
 }
 
-// afterKey returns the state after the name labelled lab.
+// afterKey returns the state after the name with the label lab.
 func (m *machine) afterKey(fr frame, o *objectOp, lab int32) int32 {
 	m.begin()
 	m.emit(m.frame(fr.op-1, position(phaseColon, 0, lab), m.keySeen(o, fr.aux, lab), fr.parent))

@@ -13,7 +13,7 @@ type numC struct {
 	lo, hi  *bound
 	mults   []multiple
 	not     []*big.Rat // values that are excluded
-	vals    []numVal   // if not nil: only these, all of which meet the other conditions
+	vals    []numVal   // if not nil, the set has only these values, all of which meet the other conditions
 }
 
 // numVal is a number with its spelling in the schema.
@@ -170,9 +170,9 @@ func (a *numC) key() string {
 	return b.String()
 }
 
-// automaton returns the DFA of the spellings of the set. If there is any condition other than
-// integrality, exponents are not allowed, since the DFA of a range in scientific notation is too
-// large to be useful.
+// automaton returns the DFA of the spellings of the set. If there is any condition other than being
+// an integer, exponents are not allowed, since the DFA of a range in scientific notation would be
+// too large.
 func (a *numC) automaton() (*dfa, error) {
 	if a.free() { // bounded, so that a model cannot write digits forever and any parser can read the exponent
 		if a.integer {
@@ -293,7 +293,7 @@ func newReference(v *big.Rat, less, same, more bool) reference {
 
 // magState summarises the digits read so far.
 type magState struct {
-	phase   int // 0 nothing, 1 a lone zero, 2 whole digits, 3 the point, 4 fraction digits
+	phase   int // 0 nothing yet, 1 a single zero, 2 whole digits, 3 the point, 4 fraction digits
 	n       int
 	nonzero bool // the fraction contains a digit other than 0; only with needFrac
 	cmp     string
@@ -327,7 +327,7 @@ func (m *magnitude) digit(s magState, d byte) (magState, bool) {
 		if s.n < len(digits) {
 			want = digits[s.n]
 		} else if s.phase != 4 {
-			continue // longer than the reference: decided at the point
+			continue // the number is longer than the reference, which is decided at the point
 		}
 		if cmp[i] == '=' && d != want {
 			cmp[i] = '<'
@@ -343,7 +343,7 @@ func (m *magnitude) digit(s magState, d byte) (magState, bool) {
 		case s.phase != 4 || s.n < r.scale:
 			res[2*i] = rune((int64(res[2*i])*10 + int64(d-'0')) % r.mod)
 		case d != '0':
-			res[2*i+1] = 1 // digits beyond the scale: not a multiple
+			res[2*i+1] = 1 // there are digits beyond the scale, so it is not a multiple
 		}
 	}
 	s.res = string(res)

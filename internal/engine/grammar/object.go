@@ -17,13 +17,13 @@ type objectBuilder struct {
 
 // nameClass describes one class of unlisted names.
 type nameClass struct {
-	pats  map[string]bool // keys of the pattern languages they are in
-	exprs map[*expr]bool  // name expressions they match
+	pats  map[string]bool // keys of the pattern languages that the names are in
+	exprs map[*expr]bool  // name expressions that the names match
 }
 
 const maxNames = 20_000
 
-// object returns the operation of a set of objects; -1 for the empty set.
+// object returns the operation of a set of objects, or -1 for the empty set.
 func (sb *schemaBuilder) object(c *objC) (int32, error) {
 	ob := &objectBuilder{sb: sb, c: c, index: map[string]int{}}
 	ob.list()
@@ -197,8 +197,8 @@ func (ob *objectBuilder) keys() (content, error) {
 	return d, nil
 }
 
-// classify returns the label of the unlisted names that reach these labels, or -1 if they are
-// refused.
+// classify returns the label of the unlisted names for which the further parts of the automaton
+// reach the given labels, or -1 if such names are refused.
 func (ob *objectBuilder) classify(labels []int32, owner []any) (int32, error) {
 	nc := &nameClass{pats: map[string]bool{}, exprs: map[*expr]bool{}}
 	for i, l := range labels {
@@ -244,7 +244,7 @@ func (ob *objectBuilder) other(nc *nameClass) (int32, error) {
 	return int32(len(ob.values) - 1), nil
 }
 
-// plainKeys is keys for the case in which names only need to be compared.
+// plainKeys is like keys, for the case in which names only need to be compared.
 func (ob *objectBuilder) plainKeys() (content, error) {
 	others, err := ob.other(&nameClass{})
 	if err != nil {
@@ -266,8 +266,8 @@ func (ob *objectBuilder) plainKeys() (content, error) {
 	return newTrie(names, func(i int) int32 { return labels[i] }, -1), nil
 }
 
-// satisfies reports whether the property labelled lab can be the one required by so, ignoring its
-// value.
+// satisfies reports whether the property with the label lab can be the one that so requires,
+// ignoring its value.
 func (ob *objectBuilder) satisfies(so *some, lab int) (bool, error) {
 	s := ob.sb.s
 	if lab < len(ob.names) {
@@ -303,8 +303,8 @@ func (ob *objectBuilder) satisfies(so *some, lab int) (bool, error) {
 	return true, nil
 }
 
-// choices returns the labels that can be the property required by so, each with the value it must
-// then have.
+// choices returns the labels of the properties that can be the one that so requires, each with the
+// value that it must have in that case.
 func (ob *objectBuilder) choices(so *some) (map[int]*expr, error) {
 	out := map[int]*expr{}
 	for lab := range ob.values {
@@ -428,7 +428,7 @@ func (ob *objectBuilder) fill(o *objectOp, keys content) error {
 		o.reach, o.reachMore = k.reach(o.names, o.words)
 	}
 	o.reachAll = true
-	for q, more := range o.reachMore { // states that lead to no name are never entered
+	for q, more := range o.reachMore { // states in which no name is possible are never entered
 		for _, w := range o.reach[q*o.words : (q+1)*o.words] {
 			o.reachAll = o.reachAll && (more || w == 0)
 		}

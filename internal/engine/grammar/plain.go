@@ -2,15 +2,15 @@ package grammar
 
 // plainTables holds the masks of an unconstrained JSON string, one slice for each state of its
 // lexer. A slice holds the set of tokens that stay inside the string and, for the tokens that close
-// the string, their text after the closing quote. With these tables, a mask inside a string takes a
-// bulk OR and a walk over a few hundred short suffixes.
+// the string, their text after the closing quote. With these tables, computing a mask inside a
+// string takes only a bulk OR and a walk over a few hundred short suffixes.
 type plainTables struct {
 	lex      *lexer
 	slices   []plainSlice
 	suffixes suffixTrie
-	runes    []uint8    // per token: number of code points begun, if read from between code points
+	runes    []uint8    // per token: number of code points that the token begins, if it is read between two code points
 	within   [][]uint64 // within[n]: tokens that stay inside and begin at most n code points
-	long     []int32    // tokens that stay inside and begin more than len(within)-1
+	long     []int32    // tokens that stay inside and begin at least len(within) code points
 	prefixes prefixTrie // the text of closing tokens before the quote
 }
 

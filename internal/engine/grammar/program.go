@@ -15,15 +15,15 @@ type program struct {
 type opKind uint8
 
 const (
-	opFail   opKind = iota // matches nothing
+	opFail   opKind = iota // matches no text
 	opLit                  // exactly these bytes
-	opString               // a lexer's language; min and max count code points of an unconstrained JSON string
+	opString               // the language of a lexer; min and max count code points of an unconstrained JSON string
 	opSeq                  // children one after the other
 	opAlt                  // any child
 	opRepeat               // the child min to max times; max < 0 means no limit
 	opToken                // one named token
 	opObject               // a JSON object
-	opKey                  // the key of the object before it in the table
+	opKey                  // the key of the object that precedes it in the table
 	opArray                // a JSON array
 )
 
@@ -50,22 +50,22 @@ type objectOp struct {
 	required  []uint64
 	welcome   []uint64 // names whose value can be valid
 	others    bool     // names other than the listed ones are allowed
-	reach     []uint64 // by content state: set of names that the text can still become
+	reach     []uint64 // by content state: set of names that the text may still become
 	reachMore []bool   // by content state: whether the text can still become another name
-	reachAll  bool     // reachMore everywhere
+	reachAll  bool     // reachMore is true in every state
 	min, max  int32    // number of properties; max < 0 means no limit
 	closed    bool     // no name is allowed
 	wanted    [][]wanted
 }
 
-// wanted sets a bit that the object needs to be complete if a property with its label has this
-// value.
+// wanted sets one of the bits that the object needs to be complete, if the property with the
+// corresponding label has the given value.
 type wanted struct{ bit, value int32 }
 
 // arrayOp accepts the items of an array.
 type arrayOp struct {
 	prefix   []int32
-	rest     int32 // operation of the items after the prefix, -1: none
+	rest     int32 // operation of the items after the prefix; -1 means that there are none
 	min, max int32
 	sat      int32 // counts beyond this are not distinguished
 
@@ -89,7 +89,7 @@ func (p *program) add(o op) int32 {
 	return int32(len(p.ops) - 1)
 }
 
-// spacing says which white space JSON text may contain.
+// spacing selects the white space that JSON text may contain.
 type spacing uint8
 
 // White space between the parts of JSON text.
@@ -102,8 +102,9 @@ const (
 // maxIndent is the maximum number of blanks or tabs after a line break.
 const maxIndent = 96
 
-// ws is the automaton of white space: 0 none yet, 1 after a blank, 2 after a carriage return, 3+n
-// after a line break and n characters of indentation. It returns -1 if b may not follow.
+// ws is the transition function of the automaton for white space: state 0 means none yet, 1 after a
+// blank, 2 after a carriage return, and 3+n after a line break and n characters of indentation. It
+// returns -1 if b must not follow.
 func (s spacing) ws(state int32, b byte, separated bool) int32 {
 	switch s {
 	case spaceNone:

@@ -30,7 +30,7 @@ func validator(schema json.RawMessage) *jsonschema.Schema {
 }
 
 // ramble generates a text by picking allowed tokens at random, preferring tokens that close things;
-// ok is false if the text did not end.
+// the result ok is false if the text did not end.
 func ramble(t *testing.T, g *Grammar, v *Vocab, r *rand.Rand, steps int) (text []byte, ok bool) {
 	s := g.Start()
 	mask := make([]uint64, v.words)
@@ -121,7 +121,7 @@ var trickySchemas = []string{
 	`{"type":"object","minProperties":3}`,
 }
 
-// TestGenerated: generated texts are valid according to an independent implementation.
+// TestGenerated checks that generated texts are valid according to an independent implementation.
 //
 // Evidence: engine · A schema or grammar constrains the answer
 func TestGenerated(t *testing.T) {
@@ -174,7 +174,7 @@ func TestGenerated(t *testing.T) {
 	})
 }
 
-// TestMaskBrute: masks agree with testing every token separately.
+// TestMaskBrute checks that masks agree with testing every token separately.
 func TestMaskBrute(t *testing.T) {
 	v := byteVocab(`"a"`, `": `, `"}`, `", "`, "é", "😀", `\u00e9`, "true", "null", "  ", "\n  ", "12", "abc", `a":`, `b","`, `c"]`, "-1", `\"`, `"\n`, "xy", "a b", "\xc3", "\xa9\"")
 	r := rand.New(rand.NewPCG(3, 4))

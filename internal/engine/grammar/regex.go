@@ -36,8 +36,8 @@ const (
 
 const maxPattern = 1 << 16
 
-// compilePattern compiles a pattern to a DFA over the text. whole says that the pattern must match
-// the whole text; otherwise a match anywhere in the text is enough.
+// compilePattern compiles a pattern to a DFA over the text. If whole is true, the pattern must
+// match the whole text; otherwise a match anywhere in the text is enough.
 func compilePattern(pattern string, whole bool) (*dfa, error) {
 	p := newRxPool()
 	x, err := p.pattern(pattern, whole)
@@ -56,8 +56,8 @@ func (p *rxPool) pattern(pattern string, whole bool) (*rx, error) {
 	}
 	begin, end := p.class(span{markBegin, markBegin}), p.class(span{markEnd, markEnd})
 	if whole {
-		// Anchors may also appear at the ends of a whole pattern: the marks are consumed by the
-		// anchors or next to them.
+		// Anchors may also appear at the ends of a whole pattern: the marks are consumed either by
+		// the anchors or next to them.
 		return p.cat(p.alt(begin, p.empty), p.regex(n, p.alt(end, p.empty))), p.spent()
 	}
 	after := p.alt(p.empty, p.cat(p.all, end))
@@ -199,7 +199,7 @@ func (ps *reParser) alternation() (*reNode, error) {
 }
 
 // without returns n without the anchors of one kind at its beginning or end, for use where there is
-// such an anchor already, because a mark is consumed only once.
+// already such an anchor, because a mark can be consumed only once.
 func (n *reNode) without(anchor reKind) *reNode {
 	switch n.kind {
 	case anchor:
@@ -238,7 +238,7 @@ func (ps *reParser) term() (*reNode, error) {
 		if n.kind == reBegin || n.kind == reEnd {
 			return nil, errors.New("an anchor cannot be repeated")
 		}
-		ps.accept("?") // lazy: the same language
+		ps.accept("?") // a lazy quantifier, which has the same language
 		n = &reNode{kind: reRep, kids: []*reNode{n}, min: lo, max: hi}
 	}
 	return n, nil

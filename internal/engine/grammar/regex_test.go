@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPattern: patterns accept and refuse the right texts, in agreement with Go's regexp if it can
-// parse the pattern.
+// TestPattern checks that patterns accept and refuse the right texts, in agreement with Go's regexp
+// if that can parse the pattern.
 func TestPattern(t *testing.T) {
 	texts := []string{"", "a", "ab", "abc", "aab", "b", "ba", "12", "2024-01-31", "x9", "a b", "é", "😀", "a\nb", "foo.bar", "FOO", "_x-1", "aaaa", "abab"}
 	for _, p := range []string{

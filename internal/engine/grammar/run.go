@@ -1,7 +1,8 @@
 package grammar
 
-// The phases of objects and arrays, that is, what comes next. The pos of such a frame holds the
-// phase, the state of the white space before it and, for objects, the label of the name just read.
+// The phases of objects and arrays, which determine the part that comes next. The pos of such a
+// frame holds the phase, the state of the white space before it and, for objects, the label of the
+// name just read.
 const (
 	phaseOpen  = iota // the opening bracket
 	phaseFirst        // after the opening bracket: a first member or the closing bracket
@@ -85,8 +86,9 @@ func (m *machine) repeat(id, n, parent int32) {
 	}
 }
 
-// finish continues with what a frame waits for. Finishing a frame twice for the same byte adds
-// nothing, which also ends a repetition of an empty part.
+// finish continues after a frame has ended, with the frame's parent. Finishing a frame twice for
+// the same byte has no effect, which also ends the repetition of a part that matched the empty
+// text.
 func (m *machine) finish(f int32) {
 	if f == bottom {
 		m.outAcc = true
@@ -202,7 +204,7 @@ func (m *machine) stepObject(fr frame, o *op, b byte) {
 
 func isBlank(b byte) bool { return b == ' ' || b == '\n' || b == '\t' || b == '\r' }
 
-// value starts the value of the property labelled lab.
+// value starts the value of the property with the label lab.
 func (m *machine) value(fr frame, o *op, ws, lab int32) {
 	if !o.space.done(ws, true) {
 		return
@@ -247,7 +249,7 @@ const (
 	roomAny
 )
 
-// room returns which properties the limit on their number still allows.
+// room returns the properties that the limit on their number still allows.
 func (m *machine) room(o *objectOp, names []uint64, others int32) int {
 	if o.max < 0 {
 		return roomAny
@@ -277,7 +279,7 @@ func (m *machine) mayClose(o *objectOp, seen int32) bool {
 	return missing(o.required, names) == 0 && o.count(names)+others >= o.min
 }
 
-// keyAlive reports whether a name in content state q can still become an allowed one.
+// keyAlive reports whether a name in content state q can still become an allowed name.
 func (m *machine) keyAlive(o *objectOp, q int32, names []uint64, room int) bool {
 	if o.reachMore[q] && room == roomAny {
 		return true
@@ -291,7 +293,7 @@ func (m *machine) keyAlive(o *objectOp, q int32, names []uint64, room int) bool 
 	return false
 }
 
-// keyEnds reports whether the name labelled lab is allowed.
+// keyEnds reports whether the name with the label lab is allowed.
 func (o *objectOp) keyEnds(lab int32, names []uint64, room int) bool {
 	if int(lab) >= o.names {
 		return room == roomAny && o.values[lab] >= 0
@@ -316,7 +318,7 @@ func (m *machine) stepKey(fr frame, b byte) {
 	}
 }
 
-// keySeen adds a name to the set of names seen.
+// keySeen adds a name to the set of names that have been read.
 func (m *machine) keySeen(o *objectOp, seen, lab int32) int32 {
 	names, others := m.names(seen, o.words)
 	next := append(make([]uint64, 0, 8), names...)
@@ -469,8 +471,9 @@ func (m *machine) frameFirsts(f int32, set *byteSet) {
 	}
 }
 
-// bracketFirsts may include a byte that is refused after all (a comma after which nothing is
-// possible); it never omits one.
+// bracketFirsts adds the bytes that may follow in the frame of an object or array. It may include a
+// byte that is refused later (a comma after which nothing is possible), but never omits a possible
+// byte.
 func (m *machine) bracketFirsts(fr frame, o *op, set *byteSet) {
 	phase, ws, _ := phaseOf(fr.pos)
 	open, closing := byte('{'), byte('}')

@@ -25,7 +25,7 @@ const (
 	rxAlt
 	rxAnd
 	rxNot
-	rxRep // kid, min to max times; max < 0 means no limit
+	rxRep // kid, repeated min to max times; max < 0 means no limit
 )
 
 type rx struct {
@@ -282,7 +282,7 @@ func (p *rxPool) text(s string) *rx {
 	return p.cat(xs...)
 }
 
-// derive returns the expression of what must follow after code point r.
+// derive returns the expression of the texts that may follow after code point r.
 func (p *rxPool) derive(x *rx, r rune, memo map[*rx]*rx) *rx {
 	switch x.kind {
 	case rxNone, rxEmpty:

@@ -178,7 +178,8 @@ func (sb *schemaBuilder) array(c *arrC) (int32, error) {
 }
 
 // distinct returns the operation of an array of distinct items that all come from one short list of
-// plain values; ok is false for other arrays. Each value is a kind of item that may occur once.
+// plain values; the result ok is false for other arrays. Each value is a kind of item that may
+// occur once.
 func (sb *schemaBuilder) distinct(c *arrC) (id int32, ok bool, err error) {
 	if len(c.prefix) > 0 || len(c.holds) > 0 {
 		return 0, false, nil
@@ -249,7 +250,8 @@ func repeats(nums []*numC) bool {
 
 const maxHolds = 3
 
-// holds adds the requirements of contains: each item may be one that counts or one that does not.
+// holds adds the requirements of contains: each item may be one that counts towards it or one that
+// does not.
 func (sb *schemaBuilder) holds(c *arrC, a *arrayOp) error {
 	if len(c.holds) == 0 {
 		return nil

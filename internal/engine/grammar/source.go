@@ -17,7 +17,7 @@ type source struct {
 	res  *resource
 }
 
-// resource is a schema with an identifier of its own: the document, or a subschema with an $id.
+// resource is a schema with its own identifier: the document, or a subschema with an $id.
 type resource struct {
 	root  *source
 	base  *url.URL

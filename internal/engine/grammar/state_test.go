@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMaskBruteReal: masks over the real vocabulary agree with testing every token separately, in
-// states along instances.
+// TestMaskBruteReal checks that masks over the real vocabulary agree with testing every token
+// separately, in the states along instances.
 //
 // Evidence: engine · A schema or grammar constrains the answer
 func TestMaskBruteReal(t *testing.T) {
@@ -53,7 +53,7 @@ func TestMaskBruteReal(t *testing.T) {
 	t.Logf("%d states", checked)
 }
 
-// TestRewind: discarding the states explored for a mask changes nothing.
+// TestRewind checks that discarding the states that were explored for a mask changes nothing.
 func TestRewind(t *testing.T) {
 	v := fuzzVocab()
 	for _, src := range trickySchemas {
@@ -98,7 +98,7 @@ func TestRewind(t *testing.T) {
 	}
 }
 
-// TestShared: many goroutines that read with one grammar see the same results.
+// TestShared checks that many goroutines that read with one grammar get the same results.
 func TestShared(t *testing.T) {
 	v := fuzzVocab()
 	g, err := CompileSchema(json.RawMessage(`{"type":"object","properties":{"a":{"type":"array","items":{"pattern":"^x+y"}}},"additionalProperties":{"type":"number"}}`), v)
@@ -140,7 +140,8 @@ func TestShared(t *testing.T) {
 	wg.Wait()
 }
 
-// TestForced: forced text must indeed follow, and is split into tokens as by the tokenizer.
+// TestForced checks that forced text must indeed follow, and is split into tokens as by the
+// tokenizer.
 func TestForced(t *testing.T) {
 	v, tok := needVocab(t)
 	schema := json.RawMessage(`{"type":"object","properties":{"destination":{"enum":["north-west"]}},"required":["destination"],"additionalProperties":false}`)
@@ -163,7 +164,8 @@ func TestForced(t *testing.T) {
 	if !g.Accepts(s) || len(g.Forced(s, nil)) > 0 {
 		t.Error("the text should be complete")
 	}
-	// The value after the name is free: a token that may still grow is left to the model.
+	// The value after the name is free, so a token that the value might still extend is left to the
+	// model.
 	g, err = CompileSchema(json.RawMessage(`{"type":"object","properties":{"destination":{"type":"string"}},"required":["destination"],"additionalProperties":false}`), v)
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +180,8 @@ func TestForced(t *testing.T) {
 	}
 }
 
-// TestTokens: control tokens, which no text produces, can be reached by name and by number.
+// TestTokens checks that control tokens, which no text produces, can be reached by name and by
+// number.
 func TestTokens(t *testing.T) {
 	pieces := []string{"a", "b", "", "c"}
 	v := NewVocab(5, func(id int32) []byte {
@@ -239,7 +242,7 @@ func TestSpacing(t *testing.T) {
 	}
 }
 
-// TestMaskBruteText does the same as TestMaskBrute for grammars of text.
+// TestMaskBruteText repeats TestMaskBrute with grammars of text.
 func TestMaskBruteText(t *testing.T) {
 	v, tok := needVocab(t)
 	mask := make([]uint64, v.words)

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// strC is a set of strings: those of min to max code points that are in every language of pos and
-// in none of neg.
+// strC is the set of strings of min to max code points that are in every language of pos and in no
+// language of neg.
 type strC struct {
 	min, max int // max < 0 means no limit
 	pos, neg []*lang
@@ -18,10 +18,10 @@ type strC struct {
 type lang struct {
 	key     string
 	pattern string
-	and     []*lang  // if not empty: the intersection of these instead
-	values  []string // if not nil: exactly these
+	and     []*lang  // if not empty, the language is the intersection of these
+	values  []string // if not nil, the language has exactly these strings
 	set     map[string]bool
-	max     int // maximum number of code points; 0: no limit other than the pattern's
+	max     int // maximum number of code points; 0 means no limit other than the pattern's
 }
 
 func newStrC() *strC { return &strC{max: -1} }
@@ -81,7 +81,7 @@ func (a *strC) key() string {
 	return b.String()
 }
 
-// content returns the automaton of the set; nil content without an error means the empty set.
+// content returns the automaton of the set; nil without an error means the empty set.
 func (a *strC) content(v *Vocab) (content, error) {
 	if len(a.pos) == 0 && len(a.neg) == 0 {
 		if a.min == 0 && a.max < 0 {
@@ -143,7 +143,7 @@ func (l *lang) has(v *Vocab, s string) (bool, error) {
 	return c != nil && reads(c, s) >= 0, nil
 }
 
-// content returns the automaton of a language, nil for the empty one.
+// content returns the automaton of a language, or nil for the empty language.
 func (l *lang) content(v *Vocab) (content, error) {
 	if l.values != nil {
 		if len(l.values) == 0 {

@@ -10,7 +10,7 @@ import (
 type trieContent struct {
 	edges  [][]trieEdge
 	labels []int32
-	others int32 // label of any other text, -1: none
+	others int32 // label of any other text; -1 means that no other text is accepted
 }
 
 type trieEdge struct {
@@ -109,8 +109,8 @@ func (t *trieContent) alphabet() *alphabet {
 	return newAlphabet(sets)
 }
 
-// reach finds, for each state, the labels less than names that it leads to, and whether it leads to
-// other labels.
+// reach finds for each state the labels below names that can be reached from it, and whether other
+// labels can be reached.
 func (t *trieContent) reach(names, words int) ([]uint64, []bool) {
 	sets := make([]uint64, words*len(t.edges))
 	more := make([]bool, len(t.edges))
@@ -129,7 +129,7 @@ func (t *trieContent) reach(names, words int) ([]uint64, []bool) {
 	return sets, more
 }
 
-// reach does the same for a DFA.
+// reach is like trieContent.reach, for a DFA.
 func (d *dfa) reach(names, words int) ([]uint64, []bool) {
 	n := len(d.labels)
 	sets := make([]uint64, words*n)
@@ -190,7 +190,7 @@ func (l lengths) universal(q int32) (int32, bool) { return 0, l.max < 0 && q >= 
 func (l lengths) total(int32) bool                { return l.max < 0 }
 func (l lengths) literal(int32) bool              { return false }
 
-// reads returns the label with which c accepts s, -1 for none.
+// reads returns the label with which c accepts s, or -1 if it does not.
 func reads(c content, s string) int32 {
 	q := c.start()
 	for _, r := range s {
@@ -206,11 +206,11 @@ func reads(c content, s string) int32 {
 }
 
 // bounded is an automaton with an upper limit on the length. A state is a state of the automaton
-// and a count; it is dead if the nearest acceptance is too far away.
+// and a count; it is dead if the nearest accepting state is too far away.
 type bounded struct {
 	d    *dfa
 	max  int32
-	near []int32 // by state: code points to the nearest acceptance
+	near []int32 // by state: number of code points to the nearest accepting state
 	far  int32   // the largest value in near
 }
 

@@ -16,7 +16,7 @@ type Vocab struct {
 	end     []int32
 	endMask []uint64
 	nodes   []trieNode
-	next    []int32 // next token with the same bytes, -1 at the end of the chain
+	next    []int32 // next token with the same bytes; -1 at the end of the chain
 	root    [256]int32
 	plain   *plainTables
 	groups  []tokenGroup
@@ -31,15 +31,15 @@ type Vocab struct {
 // trieNode is one node of the token trie; its children are contiguous and sorted by byte.
 type trieNode struct {
 	first int32 // index of the first child
-	token int32 // a token ending here, -1 for none; others with the same bytes follow in Vocab.next
+	token int32 // a token that ends here; -1 means none; others with the same bytes follow in Vocab.next
 	count uint16
 	label byte
 }
 
-// NewVocab builds the tables for a tokenizer of size tokens. piece returns the raw bytes of a
-// token, possibly part of a rune. If it returns nil or no bytes, no text can produce the token; a
-// control token, for example, is reached only if a grammar names it. end lists the tokens that end
-// a generation.
+// NewVocab builds the tables for a tokenizer of size tokens. The function piece returns the raw
+// bytes of a token, possibly a part of a rune. If it returns no bytes, no text can produce the
+// token; a control token, for example, is allowed only if a grammar names it. The parameter end
+// lists the tokens that end a generation.
 func NewVocab(size int, piece func(id int32) []byte, end []int32) *Vocab {
 	v := &Vocab{size: size, words: (size + 63) / 64, end: slices.Clone(end)}
 	v.pieces = make([][]byte, size)
@@ -55,7 +55,7 @@ func NewVocab(size int, piece func(id int32) []byte, end []int32) *Vocab {
 		v.next[id] = -1
 		if p := piece(id); len(p) > 0 {
 			v.pieces[id] = bytes.Clone(p)
-			if !v.isEnd(id) { // ending is a decision, never a by-product of text
+			if !v.isEnd(id) { // an end token is always chosen deliberately, never as a part of text
 				ids = append(ids, id)
 			}
 		}
@@ -88,13 +88,13 @@ func (v *Vocab) byText(a, b int32) int {
 func (v *Vocab) Size() int { return v.size }
 
 // SetTokenizer sets the canonical tokenisation that [Grammar.Forced] uses for forced text. Without
-// one, forced text is split greedily into the longest tokens. Call it before the vocabulary is
-// shared.
+// one, forced text is split greedily into the longest tokens. It must be called before the
+// vocabulary is shared.
 func (v *Vocab) SetTokenizer(f func(text []byte) []int32) { v.tokenise = f }
 
 func (v *Vocab) isEnd(id int32) bool { return v.endMask[id>>6]&(1<<(id&63)) != 0 }
 
-// grow inserts the sorted tokens ids, which agree in their first depth bytes, under node n.
+// grow inserts under node n the sorted tokens ids, whose first depth bytes are the same.
 func (v *Vocab) grow(n int32, depth int, ids []int32) {
 	for len(ids) > 0 && len(v.pieces[ids[0]]) == depth {
 		id := ids[0]
@@ -124,7 +124,7 @@ func (v *Vocab) grow(n int32, depth int, ids []int32) {
 	}
 }
 
-// child returns the child of node n labelled b, or -1.
+// child returns the child of node n for the byte b, or -1.
 func (v *Vocab) child(n int32, b byte) int32 {
 	if n == 0 {
 		return v.root[b]
@@ -145,8 +145,8 @@ func (v *Vocab) allow(n int32, mask []uint64) {
 	}
 }
 
-// NameToken sets the name by which the grammar language refers to a token, such as <|im_end|>. Call
-// it before the vocabulary is shared.
+// NameToken sets the name by which the grammar language refers to a token, such as <|im_end|>. It
+// must be called before the vocabulary is shared.
 func (v *Vocab) NameToken(name string, id int32) {
 	if v.names == nil {
 		v.names = map[string]int32{}
@@ -171,8 +171,8 @@ func (v *Vocab) named(name string) (int32, bool) {
 
 const maxCached = 4096
 
-// cached returns the automaton stored under key, or builds and stores it. Patterns and formats
-// recur in schema after schema, and a compiled automaton never changes.
+// cached returns the automaton stored under key, or builds and stores it. The same patterns and
+// formats occur in many schemas, and a compiled automaton is immutable.
 func (v *Vocab) cached(key string, build func() (content, error)) (content, error) {
 	v.mu.Lock()
 	a, ok := v.automata[key]
@@ -190,8 +190,8 @@ func (v *Vocab) cached(key string, build func() (content, error)) (content, erro
 	return a.c, a.err
 }
 
-// automaton is the compiled result of a pattern or a format: an automaton, nil for the empty
-// language, or the reason why there is none.
+// automaton is the result of compiling a pattern or a format: an automaton, which is nil for the
+// empty language, or the error.
 type automaton struct {
 	c   content
 	err error

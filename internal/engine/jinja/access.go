@@ -23,7 +23,7 @@ func method(obj Value, name string) *builtin {
 	return nil
 }
 
-// getAttr returns obj.name: an attribute, else an item, else undefined.
+// getAttr returns obj.name: an attribute, or else an item, or else undefined.
 func getAttr(obj Value, name string, key Value) (Value, error) {
 	if v := attribute(obj, name); v != nil {
 		return v, nil
@@ -71,7 +71,7 @@ func attribute(obj Value, name string) Value {
 	return nil
 }
 
-// getItem returns obj[index]: an item, else an attribute, else undefined.
+// getItem returns obj[index]: an item, or else an attribute, or else undefined.
 func getItem(obj, index Value) (Value, error) {
 	switch o := obj.(type) {
 	case *Dict:
@@ -93,7 +93,7 @@ func getItem(obj, index Value) (Value, error) {
 	return &undefined{obj: obj, name: index}, nil
 }
 
-// element returns an element of a sequence, nil if there is none.
+// element returns an element of a sequence, or nil if there is none.
 func element(obj, index Value) Value {
 	i, ok := intValue(index)
 	if !ok {
@@ -130,7 +130,7 @@ func pick(items []Value, i int64) Value {
 	return items[i]
 }
 
-// runeAt returns the i-th code point of s, "" if there is none.
+// runeAt returns the i-th code point of s, or "" if there is none.
 func runeAt(s string, i int64) string {
 	n := int64(runeLen(s))
 	if i < 0 {

@@ -35,7 +35,7 @@ type stmt interface {
 	exec(r *run, f *frame) (signal, error)
 }
 
-// signal says how a statement ended.
+// signal reports how a statement ended.
 type signal byte
 
 const (
@@ -44,7 +44,7 @@ const (
 	sigContinue
 )
 
-// target is something that can be assigned to.
+// target is something to which a value can be assigned.
 type target interface {
 	assign(r *run, f *frame, v Value) error
 }
@@ -64,10 +64,10 @@ type (
 	attrExpr  struct {
 		obj  expr
 		name string
-		key  Value // the name as a value, made once
+		key  Value // the name as a value, created once
 	}
 	itemExpr   struct{ obj, index expr }
-	sliceExpr  struct{ obj, from, to, step expr } // nil: not given
+	sliceExpr  struct{ obj, from, to, step expr } // nil means not given
 	binaryExpr struct {
 		op   operator
 		l, r expr
@@ -92,9 +92,9 @@ type (
 		args callArgs
 	}
 	filterExpr struct {
-		x    expr // nil in a filter block or a filtered set: the text is passed in
+		x    expr // nil in a filter block or a filtered set, where the text is passed in
 		name string
-		fn   *builtin // nil: unknown, an error when it is called
+		fn   *builtin // nil if the function is unknown, which is an error only when it is called
 		args callArgs
 	}
 	testExpr struct {
@@ -134,12 +134,13 @@ type (
 		line   int
 		target target
 		iter   expr
-		filter expr // nil: none
+		filter expr // nil means none
 		body   []stmt
 		no     []stmt
 		slots  [2]int // the slots of the body's scope, cleared for each round
-		loop   int    // the slot of the loop object
-		// A recursive loop calls its body like a function: size is the size of the frame.
+		loop   int    // slot of the variable loop
+		// For a recursive loop, whose body is called like a function: size is the size of the
+		// frame.
 		recursive bool
 		size      int
 	}
@@ -151,7 +152,7 @@ type (
 	setBlock struct {
 		line   int
 		target target
-		filter expr // nil: none
+		filter expr // nil means none
 		scoped
 	}
 	filterBlock struct {
@@ -194,7 +195,7 @@ type macroDef struct {
 	name     string
 	params   []string
 	paramAt  []int  // slots
-	defaults []expr // aligned with the end of params
+	defaults []expr // aligned with the last params
 	body     []stmt
 	size     int // of the frame
 	caller   int // slot of the name caller, or -1 if the body does not mention it
@@ -208,7 +209,7 @@ type nameTarget struct{ slot int }
 // tupleTarget unpacks into several targets.
 type tupleTarget struct{ items []target }
 
-// attrTarget is ns.name on the left of a set.
+// attrTarget is ns.name on the left side of a set.
 type attrTarget struct {
 	ns   *nameExpr
 	attr string

@@ -8,17 +8,17 @@ import (
 // builtin is a function written in Go: a filter, a test, a method or a global function.
 type builtin struct {
 	name   string   // set when the tables are built
-	params []string // besides the value that a filter, test or method works on; a trailing "=" marks an optional one
-	rest   bool     // takes more positional arguments
-	kwargs bool     // takes any keyword arguments
-	mutate bool     // changes its value: refused unless Options.AllowMutation
+	params []string // in addition to the value on which a filter, test or method works; a trailing "=" marks an optional parameter
+	rest   bool     // accepts more positional arguments
+	kwargs bool     // accepts any keyword arguments
+	mutate bool     // changes its value, which is refused unless Options.AllowMutation is set
 	fn     func(r *run, c call) (Value, error)
 }
 
 // call is one call of a builtin. Its slices are valid only during the call.
 type call struct {
-	self Value   // the value before the |, the dot or the is
-	args []Value // by parameter; nil when not given
+	self Value   // the value before the |, the dot or the "is"
+	args []Value // by parameter; nil if not given
 	rest []Value
 	kw   []kwarg
 	name string // of the function, for messages
@@ -45,7 +45,7 @@ func newTable(rows map[string]builtin) table {
 // params splits a signature such as "old new count=".
 func params(signature string) []string { return strings.Fields(signature) }
 
-// arguments holds the evaluated arguments of a call. pos lies on the run's stack.
+// arguments holds the evaluated arguments of a call. The slice pos is on the run's stack.
 type arguments struct {
 	pos []Value
 	kw  []kwarg
@@ -114,7 +114,7 @@ func (a *callArgs) evalStars(r *run, f *frame, kw []kwarg) ([]kwarg, error) {
 	return kw, nil
 }
 
-// invoke binds arguments to the parameters and calls the function. The bound values lie on the
+// invoke binds arguments to the parameters and calls the function. The bound values are on the
 // stack.
 func (b *builtin) invoke(r *run, self Value, a arguments) (Value, error) {
 	cost := 1
@@ -149,7 +149,7 @@ func (b *builtin) invoke(r *run, self Value, a arguments) (Value, error) {
 	return b.fn(r, c)
 }
 
-// bind moves keyword arguments to their positions and checks that nothing required is missing.
+// bind moves keyword arguments to their positions and checks that no required argument is missing.
 func (b *builtin) bind(c *call, given int) error {
 	if !b.kwargs {
 		for _, k := range c.kw {
@@ -184,7 +184,7 @@ func (m *boundMethod) String() string {
 	return "<built-in method " + m.fn.name + " of " + m.self.typeName() + " object>"
 }
 
-// function value: a global function.
+// A function can be used as a value: a global function.
 func (*builtin) typeName() string { return "function" }
 
 func (b *builtin) String() string { return "<function " + b.name + ">" }

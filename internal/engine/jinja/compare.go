@@ -6,8 +6,8 @@ import (
 	"math/big"
 )
 
-// comparer compares values up to a nesting depth and a number of steps. Without the limits, values
-// that share parts many times over would take exponential time.
+// comparer compares values up to a nesting depth and a number of steps. Without these limits,
+// comparing values that contain the same parts many times could take exponential time.
 type comparer struct {
 	steps int
 	err   error
@@ -119,7 +119,8 @@ func (c *comparer) equalViews(a, b *dictView, depth int) bool {
 	return true
 }
 
-// compareNumbers orders two numbers of any kinds; ok is false if one is NaN or not a number.
+// compareNumbers orders two numbers of any kinds; the result ok is false if one is NaN or not a
+// number.
 func compareNumbers(a, b Value) (int, bool) {
 	x, ok1 := intValue(a)
 	y, ok2 := intValue(b)

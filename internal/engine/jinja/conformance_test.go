@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestConformance: the templates in testdata/conformance.jsonl, written by testdata/oracle.py,
-// render as in Python's Jinja2: the same text, or an error of the same kind (a syntax error at the
-// same line).
+// TestConformance checks that the templates in testdata/conformance.jsonl, which were written by
+// testdata/oracle.py, render as in Python's Jinja2: the same text, or an error of the same kind (a
+// syntax error at the same line).
 //
 // Evidence: engine · Chat templates render as in Python, byte for byte
 func TestConformance(t *testing.T) {
@@ -56,7 +56,7 @@ func deref(s *string) string {
 	return *s
 }
 
-// outcome returns the result of a template; of an error, only its kind.
+// outcome returns the result of a template. For an error, it returns only its kind.
 func outcome(src string, vars *Dict) (full, kind string) {
 	tmpl, err := Parse(src)
 	var se *SyntaxError

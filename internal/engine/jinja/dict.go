@@ -15,12 +15,12 @@ type Dict struct {
 }
 
 type entry struct {
-	hash  Value // the key, normalised so that == on it is Python's equality of keys
+	hash  Value // the key, normalised so that Go's == is Python's equality of keys
 	key   Value
 	value Value
 }
 
-// scanLimit is the size up to which a scan is faster than a map.
+// scanLimit is the largest size for which a scan is faster than a map.
 const scanLimit = 8
 
 // NewDict returns an empty dict.
@@ -43,7 +43,7 @@ func (d *Dict) Get(key string) (Value, bool) {
 	return nil, false
 }
 
-// Delete removes a string key and reports whether it was there.
+// Delete removes a string key and reports whether the key was present.
 func (d *Dict) Delete(key string) bool { return d.remove(Str(key)) }
 
 // All yields keys and values in order. A key that is not a string is converted to its printed form.
@@ -132,7 +132,7 @@ func (d *Dict) setItem(key, v Value) error {
 	return nil
 }
 
-// getItem returns d[key]; ok is false if it is missing.
+// getItem returns d[key]; the result ok is false if the key is missing.
 func (d *Dict) getItem(key Value) (v Value, ok bool, err error) {
 	h, err := hashKey(key)
 	if err != nil {
@@ -149,7 +149,7 @@ type opaqueKey string
 
 func (opaqueKey) typeName() string { return "key" }
 
-// hashKey maps a key to a comparable value such that == on it is Python's equality: 1, 1.0 and True
+// hashKey maps a key to a comparable value such that Go's == is Python's equality: 1, 1.0 and True
 // are the same key.
 func hashKey(v Value) (Value, error) { return hashKeyDepth(v, 0) }
 
@@ -178,11 +178,11 @@ func hashKeyDepth(v Value, depth int) (Value, error) {
 	case *List, *Dict, *dictView:
 		return nil, typeError("unhashable type: %s", quoteRepr(v.typeName()))
 	}
-	return v, nil // the rest are pointers: equal if they are the same object
+	return v, nil // all other values are pointers, which are equal if they are the same object
 }
 
-// maxTupleKey limits the size of tuples as keys, since tuples that share parts many times over
-// would make keys exponentially large.
+// maxTupleKey limits the size of tuples as keys, since keys of tuples that contain the same parts
+// many times could be exponentially large.
 const maxTupleKey = 1 << 14
 
 func tupleKey(t *tuple, depth int) (Value, error) {

@@ -5,7 +5,7 @@ import "fmt"
 // SyntaxError reports a template that cannot be parsed.
 type SyntaxError struct {
 	Line    int    // from 1
-	Message string // what is wrong and what was expected
+	Message string // what is wrong, and what was expected
 }
 
 func (e *SyntaxError) Error() string {
@@ -14,9 +14,9 @@ func (e *SyntaxError) Error() string {
 
 // RenderError reports a template that failed while it was rendered.
 type RenderError struct {
-	Line    int    // from 1, of the statement that failed
+	Line    int    // line of the statement that failed, from 1
 	Kind    string // the Python exception, such as UndefinedError or TypeError; TemplateError for raise_exception; LimitError for a limit in Options
-	Message string // worded as in Python and Jinja2
+	Message string // in the wording of Python and Jinja2
 }
 
 func (e *RenderError) Error() string {

@@ -218,7 +218,8 @@ func (x *condExpr) eval(r *run, f *frame) (Value, error) {
 
 func (x *callExpr) eval(r *run, f *frame) (Value, error) { return x.evalWith(r, f, nil) }
 
-// evalWith makes the call with the body of a call block as caller, unless that is nil.
+// evalWith makes the call, with the body of a call block as the argument caller, unless that is
+// nil.
 func (x *callExpr) evalWith(r *run, f *frame, caller *macro) (Value, error) {
 	fn, self, err := x.callee(r, f)
 	if err != nil {
@@ -283,7 +284,8 @@ func (x *filterExpr) apply(r *run, f *frame, v Value) (Value, error) {
 	return v, err
 }
 
-// applyFilters applies a chain of filters to v; the innermost filter has no operand of its own.
+// applyFilters applies a chain of filters to v; the innermost filter node has no operand, since v
+// is its operand.
 func applyFilters(r *run, f *frame, x expr, v Value) (Value, error) {
 	filter := x.(*filterExpr)
 	if filter.x != nil {

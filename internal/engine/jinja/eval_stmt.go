@@ -26,7 +26,7 @@ func (s *outputStmt) exec(r *run, f *frame) (signal, error) {
 	return sigNone, nil
 }
 
-// print writes a value as {{ }} shows it.
+// print writes a value in the form in which {{ }} shows it.
 func (r *run) print(v Value) error {
 	if s, ok := text(v); ok {
 		return r.write(s)
@@ -135,7 +135,7 @@ func (s *callBlock) exec(r *run, f *frame) (signal, error) {
 }
 
 // The generation tag marks the text that the model wrote, for training. It renders its body in a
-// scope of its own.
+// separate scope.
 func (s *generationBlock) exec(r *run, f *frame) (signal, error) {
 	v, err := r.callMacro(&macro{def: s.def, env: f}, arguments{})
 	if err == nil {

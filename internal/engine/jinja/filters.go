@@ -1,7 +1,7 @@
 package jinja
 
-// filterTable holds the filters that follow a |. It is filled in init because map and similar
-// filters look up filters in it.
+// filterTable holds the filters, which are applied with |. It is filled in init because map and
+// similar filters look up filters in it.
 var filterTable table
 
 func init() {

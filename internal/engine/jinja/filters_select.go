@@ -2,8 +2,8 @@ package jinja
 
 import "slices"
 
-// The filters that apply another filter or a test to every item. They are lazy, so they copy their
-// arguments.
+// The filters that apply another filter or a test to every item. They are evaluated lazily, so they
+// copy their arguments.
 
 func filterMap(r *run, c call) (Value, error) {
 	self := c.self
@@ -48,7 +48,7 @@ func mapGetter(kw []kwarg) (getter, error) {
 
 func mapLazily(r *run, v Value, f func(Value) (Value, error)) Value {
 	return lazy(func() (func() (Value, bool, error), error) {
-		if !truth(v) { // a false value of any kind: Jinja2 does not even check whether it can be iterated
+		if !truth(v) { // for any false value, Jinja2 does not even check whether it is iterable
 			return over(nil), nil
 		}
 		next, err := r.iterate(v)
@@ -63,7 +63,7 @@ func mapLazily(r *run, v Value, f func(Value) (Value, error)) Value {
 	})
 }
 
-// namedBuiltin looks up the filter or test that a template names in a string.
+// namedBuiltin looks up the filter or test whose name a template passes as a string.
 func namedBuiltin(t table, what string, name Value) (*builtin, error) {
 	s, _ := text(name)
 	if b := t[s]; b != nil {
@@ -72,7 +72,7 @@ func namedBuiltin(t table, what string, name Value) (*builtin, error) {
 	return nil, &fault{"TemplateRuntimeError", "No " + what + " named " + repr(name) + "."}
 }
 
-// selector makes select, reject, selectattr and rejectattr.
+// selector makes the filters select, reject, selectattr and rejectattr.
 func selector(want, attr bool) builtin {
 	return builtin{rest: true, kwargs: true, fn: func(r *run, c call) (Value, error) {
 		rest := slices.Clone(c.rest)

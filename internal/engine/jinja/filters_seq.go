@@ -17,7 +17,7 @@ func filterFirst(r *run, c call) (Value, error) {
 	return &undefined{hint: "No first item, sequence was empty."}, nil
 }
 
-// reversible returns the items of a value that Python's reversed accepts.
+// reversible returns the items of a value that Python's reversed function accepts.
 func (r *run) reversible(v Value) ([]Value, error) {
 	switch v.(type) {
 	case *generator, *loopState:

@@ -8,8 +8,8 @@ import (
 // getter reads an attribute path such as "a.b.0" from a value.
 type getter struct {
 	parts []Value
-	fold  bool  // lower-case text, for comparisons that ignore case
-	def   Value // stands in for a missing value; nil: none
+	fold  bool  // convert text to lower case, for comparisons that ignore case
+	def   Value // replaces a missing value; nil means that there is no replacement
 }
 
 func newGetter(attribute Value) getter {
@@ -190,7 +190,7 @@ func filterUnique(r *run, c call) (Value, error) {
 	}), nil
 }
 
-// keep yields the items for which ok holds.
+// keep yields the items for which the function ok returns true.
 func keep(r *run, next func() (Value, bool, error), ok func(Value) (bool, error)) func() (Value, bool, error) {
 	return func() (Value, bool, error) {
 		for {

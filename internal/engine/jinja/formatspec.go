@@ -11,15 +11,15 @@ import (
 // spec describes how one value is formatted: Python's format specification, or a % directive.
 type spec struct {
 	fill      rune
-	align     byte // '<', '>', '^', '=', or 0: the default for the value's kind
+	align     byte // '<', '>', '^', '=', or 0 for the default of the value's kind
 	sign      byte // '+', ' ' or 0
 	alt       bool
 	zero      bool // pad numbers with zeros after the sign
 	width     int
 	group     byte // ',' or '_' or 0
-	precision int  // -1: none
-	verb      byte // 0: none
-	percent   bool // a % directive: the precision of an integer is its number of digits
+	precision int  // -1 means none
+	verb      byte // 0 means none
+	percent   bool // a % directive, in which the precision of an integer is its number of digits
 }
 
 // parseSpec reads [[fill]align][sign][#][0][width][grouping][.precision][type].
@@ -223,8 +223,8 @@ func (s *spec) float(r *run, f float64) (string, error) {
 	return s.number(r, sign, whole, rest+suffix, 3)
 }
 
-// general is the g format: it uses an exponent if the exponent is below -4 or not below the
-// precision.
+// general is the g format: it uses exponent notation if the exponent is below -4, or is equal to or
+// above the precision.
 func (s *spec) general(f float64, verb byte, precision int) string {
 	precision = max(precision, 1)
 	e := strconv.FormatFloat(f, 'e', precision-1, 64)

@@ -147,7 +147,7 @@ var cyclerMethods = newTable(map[string]builtin{
 	}},
 })
 
-// joiner returns empty text on the first call and its separator afterwards.
+// joiner returns the empty string on the first call, and its separator on all later ones.
 type joiner struct {
 	sep  Value
 	used bool

@@ -21,7 +21,8 @@ func filterStriptags(r *run, c call) (Value, error) {
 	return Str(html.UnescapeString(strings.Join(strings.FieldsFunc(s, isSpace), " "))), nil
 }
 
-// cutBetween removes every part of s from open to the next end.
+// cutBetween removes every part of s that starts with the text open and ends with the next text
+// end.
 func cutBetween(s, open, end string) string {
 	var b strings.Builder
 	for {

@@ -1,7 +1,7 @@
 package jinja
 
-// items returns what iterating over v yields. The slice must not be changed; a generator is
-// consumed.
+// items returns the items that iterating over v yields. The slice must not be changed. A generator
+// is consumed.
 func (r *run) items(v Value) ([]Value, error) {
 	switch v := v.(type) {
 	case *List:

@@ -11,8 +11,8 @@ import (
 )
 
 // FromJSON reads one JSON value and keeps the order of keys. Integers stay integers of any size; a
-// number with a point or an exponent becomes a Float. Of a repeated key, the last value counts, at
-// the position of the first, as in Python.
+// number with a point or an exponent becomes a Float. If a key is repeated, the last value counts,
+// at the position of the first, as in Python.
 func FromJSON(data []byte) (Value, error) {
 	var probe json.RawMessage
 	if err := json.Unmarshal(data, &probe); err != nil {

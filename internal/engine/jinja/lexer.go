@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// tokenKind is the kind of a token; the kind of an operator is its own text.
+// tokenKind is the kind of a token; the kind of an operator is the text of the operator.
 type tokenKind string
 
 const (
@@ -48,7 +48,7 @@ type lexer struct {
 	braces []byte // closing brackets still expected inside a tag
 }
 
-// lexFault carries an error out of the recursion of the lexer and the parser; Parse recovers it.
+// lexFault carries an error through the recursion of the lexer and the parser; Parse recovers it.
 type lexFault struct{ err *SyntaxError }
 
 func fail(line int, format string, args ...any) {
@@ -134,8 +134,8 @@ func nextTag(s string) int {
 	}
 }
 
-// data emits the text before a tag, stripped as the tag's sign requires; lstrip says that
-// lstrip_blocks applies to the tag.
+// data emits the text before a tag, stripped as the tag's sign requires. The parameter lstrip
+// reports whether lstrip_blocks applies to the tag.
 func (l *lexer) data(s string, sign byte, lstrip, lineStart bool) {
 	out := s
 	switch {
@@ -177,7 +177,7 @@ func rawBegin(s string) int {
 	return 0
 }
 
-// raw reads up to endraw.
+// raw reads up to the endraw tag.
 func (l *lexer) raw() {
 	lineStart := l.src[l.pos-1] == '\n'
 	for from := 0; ; {
@@ -250,7 +250,7 @@ func (l *lexer) tag(kind tokenKind, end string) {
 	if len(l.braces) > 0 {
 		fail(l.line, "unexpected end of template, expected %q", l.braces[len(l.braces)-1])
 	}
-	// The parser reports the missing end.
+	// The parser reports that the end is missing.
 }
 
 // inner reads one token inside a tag.

@@ -11,7 +11,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// TestHostile: templates made to hang, to fill the memory or to overflow the stack end in an error.
+// TestHostile checks that templates that are meant to hang, to fill the memory or to overflow the
+// stack result in an error.
 //
 // Evidence: engine · Hostile templates end in an error
 func TestHostile(t *testing.T) {
@@ -70,7 +71,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestErrors: an error names the line of the statement and uses Python's wording.
+// TestErrors checks that an error has the line of the statement and Python's wording.
 func TestErrors(t *testing.T) {
 	cases := []struct{ src, want string }{
 		{"a\n{{ x.y }}", "jinja: render line 2: UndefinedError: 'x' is undefined"},
@@ -112,7 +113,7 @@ func TestMutation(t *testing.T) {
 	}
 }
 
-// TestShared: one template and one set of variables can be used by many goroutines.
+// TestShared checks that many goroutines can use one template and one set of variables.
 func TestShared(t *testing.T) {
 	tmpl, err := Parse("{% set ns = namespace(n=0) %}{% for m in l %}{% set ns.n = ns.n + m %}{% endfor %}{{ ns.n }}{{ l|sort }}{{ l|map('string')|join }}")
 	if err != nil {
@@ -133,8 +134,8 @@ func TestShared(t *testing.T) {
 	wg.Wait()
 }
 
-// FuzzTemplate: for any template and variables, parsing and rendering end within their limits and
-// without a panic.
+// FuzzTemplate checks, for any template and variables, that parsing and rendering end within their
+// limits and without a panic.
 func FuzzTemplate(f *testing.F) {
 	for _, src := range []string{"{% for a, b in x.items() recursive %}{{ loop(a) }}{% else %}{% endfor %}", "{% macro m(a, b=1) %}{{ caller() }}{% endmacro %}{% call(x) m(*a, **b) %}{% endcall %}",
 		"{{ '%05.2f {}'.format(1)|upper[::-1] if x is not none else -y ** 2 ~ [1, {'a': (2,)}] }}", "{% raw %}{% endraw %}{#- -#}{% set a %}{% endset %}{% with a=1 %}{% endwith %}{% filter upper|trim %}{% endfilter %}"} {
@@ -168,7 +169,8 @@ func FuzzTemplate(f *testing.F) {
 	})
 }
 
-// FuzzFromJSON: tojson writes a value from FromJSON so that FromJSON reads the same value again.
+// FuzzFromJSON checks that tojson writes a value from FromJSON in a form from which FromJSON reads
+// the same value again.
 func FuzzFromJSON(f *testing.F) {
 	f.Add(`{"b": [1, 2.5, null, true, "é\n\ud83d\ude00"], "a": {"b": {}}, "n": 123456789012345678901234567890}`)
 	tmpl, err := Parse("{{ v|tojson }}")

@@ -3,10 +3,10 @@ package jinja
 // loopState is the loop variable.
 type loopState struct {
 	items   []Value
-	i       int // of the current item
+	i       int // index of the current item
 	depth   int
 	changed []Value // the last arguments of loop.changed; nil before the first call
-	// only for a recursive loop:
+	// Only for a recursive loop:
 	stmt *forStmt
 	env  *frame
 }
@@ -26,13 +26,13 @@ func (s *forStmt) exec(r *run, f *frame) (signal, error) {
 	return sigNone, err
 }
 
-// runFunc runs a recursive loop in a frame of its own.
+// runFunc runs a recursive loop in a separate frame.
 func (s *forStmt) runFunc(r *run, env *frame, v Value, depth int) error {
 	inner := &frame{slots: make([]Value, s.size), outer: env}
 	return s.run(r, inner, env, v, &loopState{depth: depth, stmt: s, env: env})
 }
 
-// run loops over v with the body's variables in f; the else branch belongs to env.
+// run loops over v with the body's variables in the frame f; the else branch runs in env.
 func (s *forStmt) run(r *run, f, env *frame, v Value, loop *loopState) error {
 	items, err := r.items(v)
 	if err != nil {

@@ -2,7 +2,7 @@ package jinja
 
 import "slices"
 
-// macro is a macro, or the body of a call block, with the frame it was defined in.
+// macro is a macro, or the body of a call block, with the frame in which it was defined.
 type macro struct {
 	def *macroDef
 	env *frame
@@ -33,7 +33,7 @@ func (m *macro) attr(name string) Value {
 	return nil
 }
 
-// push counts the entry into a macro; pop counts the exit.
+// push counts the entry into a macro. Its counterpart pop counts the exit.
 func (r *run) push() error {
 	if r.depth++; r.depth > maxDepth {
 		r.depth--

@@ -2,7 +2,7 @@ package jinja
 
 import "slices"
 
-// Methods of dicts, lists and tuples. Those that modify their value set mutate.
+// Methods of dicts, lists and tuples. The field mutate is set for those that modify their value.
 var dictMethods, listMethods, tupleMethods table
 
 func init() {

@@ -131,8 +131,8 @@ func strZfill(r *run, c call) (Value, error) {
 	return like(c.self, sign+s), err
 }
 
-// window cuts s to the optional bounds in arguments i and i+1; ok is false if the start lies beyond
-// the end.
+// window cuts s to the optional bounds in arguments i and i+1; the result ok is false if the start
+// is beyond the end.
 func (c *call) window(i int) (s string, offset int, ok bool, err error) {
 	s = c.selfText()
 	if c.args[i] == nil && c.args[i+1] == nil {
@@ -191,7 +191,7 @@ func (r *run) texts(model Value, parts []string) (Value, error) {
 	return l, nil
 }
 
-// splitArgs returns the separator ("" for white space) and the limit (-1 for none).
+// splitArgs returns the separator ("" means white space) and the limit (-1 means none).
 func splitArgs(c call) (sep string, n int, err error) {
 	if n, err = c.intArg(1, -1); err != nil {
 		return "", 0, err

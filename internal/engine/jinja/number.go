@@ -9,7 +9,7 @@ import (
 // the memory.
 const maxBits = 1 << 16
 
-// intOf returns the integer as Int when it fits.
+// intOf returns the integer as an Int if it fits.
 func intOf(b *big.Int) Value {
 	if b.IsInt64() {
 		return Int(b.Int64())
@@ -48,7 +48,7 @@ func intValue(v Value) (int64, bool) {
 	return 0, false
 }
 
-// floatValue returns a number of any kind as a float; ok is false for other kinds.
+// floatValue returns a number of any kind as a float; the result ok is false for other kinds.
 func floatValue(v Value) (f float64, ok bool) {
 	switch v := v.(type) {
 	case Float:
@@ -93,7 +93,7 @@ func arith(op operator, a, b Value) (Value, error) {
 
 var errZeroDiv = &fault{"ZeroDivisionError", "integer division or modulo by zero"}
 
-// smallArith works in 64 bits; ok is false if the result may not fit.
+// smallArith works in 64 bits; the result ok is false if the value may not fit.
 func smallArith(op operator, x, y int64) (v Value, ok bool, err error) {
 	switch op {
 	case opAdd:

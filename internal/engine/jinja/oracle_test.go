@@ -14,8 +14,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
-// The development data holds real templates and their output from Python's Jinja2, set up as
-// Hugging Face does.
+// The development data has real templates and their output from Python's Jinja2 in the
+// configuration of Hugging Face.
 const dataDir = "moe-dev/templates/"
 
 var testClock = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
@@ -91,7 +91,8 @@ func parseFile(t testing.TB, name string) *Template {
 	return tmpl
 }
 
-// errorText returns an error as the oracle records it: the Python class and its message.
+// errorText returns an error in the form in which the oracle records it: the Python class and the
+// message.
 func errorText(err error) string {
 	var re *RenderError
 	if errors.As(err, &re) {
@@ -100,8 +101,8 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// TestRealTemplates: every real template with every fixture renders to the oracle's text, or fails
-// with the oracle's error and message.
+// TestRealTemplates checks that every real template with every fixture renders to the oracle's
+// text, or fails with the oracle's error and message.
 //
 // Evidence: engine · Chat templates render as in Python, byte for byte
 func TestRealTemplates(t *testing.T) {
@@ -145,7 +146,7 @@ func TestRealTemplates(t *testing.T) {
 	t.Logf("%d renders, %d errors, %d templates", rendered, failed, len(templates))
 }
 
-// TestEngineUnits runs the unit tests of two other engines, where Python agrees with them.
+// TestEngineUnits runs the unit tests of two other engines where they agree with Python.
 func TestEngineUnits(t *testing.T) {
 	type row struct {
 		Src, Name, Template, Expect string

@@ -12,8 +12,8 @@ func (p *parser) enter() {
 
 func (p *parser) leave() { p.depth-- }
 
-// link counts an operator, call, filter or subscript, because a chain of them also makes a deep
-// tree.
+// link counts an operator, call, filter or subscript, because a long chain of them also makes a
+// deep tree.
 func (p *parser) link() {
 	if p.chain++; p.chain > maxChain {
 		fail(p.cur().line, "a statement has more than %d operators, calls and filters", maxChain)
@@ -21,7 +21,7 @@ func (p *parser) link() {
 }
 
 // tuple parses an expression, or several with commas between them, up to the end of the tag, a
-// closing parenthesis or end.
+// closing parenthesis or the token end.
 func (p *parser) tuple(withCond bool, end string) expr {
 	return p.tupleIn(withCond, end, false)
 }
@@ -64,7 +64,7 @@ func (p *parser) expression() expr {
 		if p.skipName("else") {
 			c.no = p.expression()
 		}
-		p.unknown = p.unknown[:known] // an error only if it is reached
+		p.unknown = p.unknown[:known] // these are errors only if the code is reached
 		x, line = c, p.cur().line
 	}
 	return x

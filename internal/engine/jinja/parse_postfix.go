@@ -192,8 +192,8 @@ func (p *parser) test(x expr) expr {
 	return e
 }
 
-// unknownName records an unknown filter or test. It is an error at once unless a condition may
-// guard it.
+// unknownName records an unknown filter or test. This is an error at once, unless a condition may
+// keep it from being reached.
 func (p *parser) unknownName(line int, format, name string) {
 	if p.soft == 0 {
 		p.unknown = append(p.unknown, &SyntaxError{Line: line, Message: fmt.Sprintf(format, name)})

@@ -73,8 +73,8 @@ func (p *parser) ifTag() stmt {
 
 func (p *parser) setTag() stmt {
 	line := p.next().line
-	// {% set x = x + 1 %} reads before it assigns. Slots are resolved late, so parsing the target
-	// first does no harm.
+	// In {% set x = x + 1 %}, x is read before it is assigned. The target can still be parsed
+	// first, since slots are resolved later.
 	tgt := p.assignTarget(true)
 	if p.skip("=") {
 		return &setStmt{line, tgt, p.tuple(true, "")}
@@ -210,13 +210,13 @@ func (p *parser) macro(name, end string, head func(def *macroDef)) *macroDef {
 	return def
 }
 
-// implicit declares caller, varargs and kwargs if the body mentions them without assigning them.
+// implicit declares caller, varargs and kwargs if the body uses them without assigning them.
 func (p *parser) implicit(sc *scope, n *nameExpr, def *macroDef) {
 	if _, own := sc.names[n.name]; own {
 		return
 	}
 	for s := n.scope; s != nil && s != sc; s = s.parent {
-		if s.fn != sc.fn { // mentioned by a macro inside this one, which has its own variables
+		if s.fn != sc.fn { // used by a macro inside this one, which has separate variables
 			return
 		}
 	}

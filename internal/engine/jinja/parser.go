@@ -16,15 +16,15 @@ type parser struct {
 	i       int
 	scope   *scope
 	names   []*nameExpr    // to be resolved once all assignments are known
-	depth   int            // of the expression
+	depth   int            // nesting of the current expression
 	blocks  int            // of open statements
-	chain   int            // operators in the statement
+	chain   int            // number of operators in the current statement
 	soft    int            // number of open if tags; in them an unknown filter or test fails only when it is reached
 	unknown []*SyntaxError // the unknown filters and tests outside if tags
 	loops   int            // number of open for bodies in this function
 }
 
-// Parse parses a template. If that fails, it returns a *SyntaxError that says where and why.
+// Parse parses a template. If that fails, it returns a *SyntaxError with the line and the reason.
 func Parse(src string) (t *Template, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -135,7 +135,7 @@ func (p *parser) declare(s string, line int) *nameTarget {
 	return &nameTarget{slot: p.scope.declare(s)}
 }
 
-// open enters a scope. The function it returns leaves the scope and returns its slots.
+// open enters a scope. The returned function leaves the scope and returns its slots.
 func (p *parser) open(hidden bool) func() [2]int {
 	s := newScope(p.scope, p.scope.fn)
 	s.hidden = hidden
@@ -146,7 +146,7 @@ func (p *parser) open(hidden bool) func() [2]int {
 	}
 }
 
-// openFunc enters the scope of a new function. The function it returns leaves the scope and returns
+// openFunc enters the scope of a new function. The returned function leaves the scope and returns
 // the size of its frame.
 func (p *parser) openFunc() func() int {
 	s := newScope(p.scope, &function{})

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// percent is Python's text % values.
+// percent implements Python's expression text % values.
 func (r *run) percent(model Value, format string, args Value) (Value, error) {
 	p := &percentFormatter{r: r, in: format, safe: isMarkup(model), mapping: args}
 	switch a := args.(type) {
@@ -29,8 +29,8 @@ func (r *run) percent(model Value, format string, args Value) (Value, error) {
 
 func isMarkup(v Value) bool { _, ok := v.(markup); return ok }
 
-// isIndexable reports whether Python treats a single value as a mapping, so that leaving it unused
-// is not an error.
+// isIndexable reports whether Python treats a single value as a mapping, in which case it is not an
+// error if the format does not use it.
 func isIndexable(v Value) bool {
 	switch v.(type) {
 	case *List, *rangeValue, *undefined:
@@ -65,7 +65,7 @@ type percentFormatter struct {
 	used    int
 	single  bool
 	mapping Value
-	safe    bool // the format is safe text: values are escaped
+	safe    bool // the format is safe text, so values are escaped
 }
 
 func (p *percentFormatter) run() error {

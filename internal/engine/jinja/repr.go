@@ -10,7 +10,7 @@ import (
 )
 
 // printer writes values as Python prints them, up to a size and a nesting depth. Values that
-// contain themselves or share parts many times over end in an error.
+// contain themselves, or the same parts many times over, result in an error.
 type printer struct {
 	b     []byte
 	limit int
@@ -35,7 +35,7 @@ func str(v Value, limit int) (string, error) {
 // messageLimit limits the size of values in error messages.
 const messageLimit = 1 << 16
 
-// toStr is str for messages, keys and other places where a truncated value does no harm.
+// toStr is like str, for messages, keys and other places where a truncated value does no harm.
 func toStr(v Value) string { s, _ := str(v, messageLimit); return s }
 
 // repr is Python's repr(v) for messages.
@@ -160,8 +160,8 @@ func (p *printer) object(v Value, depth int) {
 	}
 }
 
-// appendFloat writes f as Python's repr does: with the shortest digits that read back as f, and
-// with an exponent below 1e-4 and from 1e16 up.
+// appendFloat writes f as Python's repr does: with the fewest digits that identify f, and in
+// exponent notation for values below 1e-4 or from 1e16 on.
 func appendFloat(b []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):

@@ -10,7 +10,7 @@ type run struct {
 	opts  Options
 	given *Dict
 	vars  []Value // the template's variables by index, looked up once
-	out   []byte  // the text so far; captures cut their part off its end
+	out   []byte  // the text so far; captures cut their part off the end
 	stack []Value // arguments of the calls in progress
 	fuel  int
 	depth int // depth of nested macro calls
@@ -19,14 +19,14 @@ type run struct {
 // maxDepth limits the depth of nested macro calls, as Python's recursion limit does.
 const maxDepth = 250
 
-// frame holds the variables of a running function; nil is unset.
+// frame holds the variables of a running function; nil means unset.
 type frame struct {
 	slots []Value
 	outer *frame // of the function around this one
 }
 
-// Render renders the template with the variables, which it does not change. On failure it returns a
-// *RenderError that says where and why.
+// Render renders the template with the variables, which it does not change. If it fails, it returns
+// a *RenderError with the line and the reason.
 func (t *Template) Render(vars *Dict, opts Options) (string, error) {
 	if opts.Fuel <= 0 {
 		opts.Fuel = DefaultFuel
@@ -84,7 +84,8 @@ func (r *run) write(s string) error {
 	return nil
 }
 
-// capture runs statements and returns what they wrote instead of keeping it in the output.
+// capture runs statements and returns the text that they wrote, instead of leaving it in the
+// output.
 func (r *run) capture(body []stmt, f *frame) (string, error) {
 	mark := len(r.out)
 	_, err := r.exec(body, f)

@@ -6,27 +6,27 @@ package jinja
 // scope that assigns the name. While that slot is unset, it looks at the next scope outwards, and
 // finally at the variables given to Render and the global functions.
 
-// ref is the location of a variable: a slot in the frame of the function that is up functions
-// further out.
+// ref is the location of a variable: a slot in the frame of an enclosing function; the field up is
+// the number of functions to go outwards.
 type ref struct{ up, slot int }
 
 // function is the unit that gets a frame.
 type function struct{ size int }
 
-// scope is a range of names with their slots.
+// scope is a set of names with their range of slots.
 type scope struct {
 	parent *scope
 	fn     *function
 	names  map[string]int // slots
-	first  int            // slot of the range
-	hidden bool           // a block: sees only itself and the outermost scope
+	first  int            // first slot of the range
+	hidden bool           // a block, which sees only its own names and those of the outermost scope
 }
 
 func newScope(parent *scope, fn *function) *scope {
 	return &scope{parent: parent, fn: fn, names: map[string]int{}, first: fn.size}
 }
 
-// declare returns the slot of a name assigned in this scope.
+// declare returns the slot of a name that is assigned in this scope.
 func (s *scope) declare(name string) int {
 	if slot, ok := s.names[name]; ok {
 		return slot
@@ -37,9 +37,9 @@ func (s *scope) declare(name string) int {
 	return slot
 }
 
-// span returns the range of slots to clear when the scope is entered: its own and those of the
-// scopes inside it. It is known only after the scope is closed. Slots are assigned in order, so the
-// range contains no slot of an outer scope.
+// span returns the range of slots to clear when the scope is entered: the slots of the scope and of
+// the scopes inside it. The range is known only after the scope is closed. Slots are assigned in
+// order, so the range contains no slot of an outer scope.
 func (s *scope) span() [2]int { return [2]int{s.first, s.fn.size} }
 
 // resolve lists the slots in which a name may be found, innermost first.

@@ -2,8 +2,8 @@ package jinja
 
 import "slices"
 
-// sortBy sorts stably by keys with Python's <; reverse keeps the order of equal items, as Python
-// does.
+// sortBy sorts stably by keys with Python's <. If reverse is set, equal items still keep their
+// order, as in Python.
 func sortBy[T any](r *run, items []T, key func(T) Value, reverse bool) error {
 	type keyed struct {
 		item T

@@ -9,7 +9,7 @@ type Template struct {
 	size int      // slots of the outermost frame
 }
 
-// Options bounds a rendering and sets its surroundings. The zero value is ready to use.
+// Options sets the limits and the environment of a rendering. The zero value is ready to use.
 type Options struct {
 	// Fuel is the number of steps allowed: a statement, a call, an iteration of a loop or 16 bytes
 	// of produced text is one step. 0 means DefaultFuel.
@@ -19,14 +19,14 @@ type Options struct {
 	MaxOutput int
 	// Now is the clock of strftime_now; the zero time means time.Now().
 	Now time.Time
-	// AllowMutation lets templates call append, pop, update and similar methods. Hugging Face
-	// forbids it, which is the default; some templates written for other engines need it. The
-	// variables may then be changed, so they must not be shared.
+	// AllowMutation lets templates call append, pop, update and similar methods. Like Hugging Face,
+	// the default forbids this; some templates for other engines need it. The variables may then be
+	// changed, so they must not be shared.
 	AllowMutation bool
 }
 
-// The limits used if Options does not set them. The fuel is some seconds of work, the output some
-// million tokens.
+// The limits used if Options does not set them. The fuel is enough for some seconds of work, and
+// the output for some million tokens.
 const (
 	DefaultFuel      = 50_000_000
 	DefaultMaxOutput = 64 << 20

@@ -1,6 +1,6 @@
 package jinja
 
-// testTable holds the tests that follow is.
+// testTable holds the tests, which follow the word "is".
 var testTable table
 
 func init() {

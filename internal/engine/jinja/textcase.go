@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Letter case as in Python. Go maps rune by rune; the few letters whose upper case is longer are in
-// special.
+// Letter case as in Python. Go converts case rune by rune; the few letters whose upper case has
+// several runes are in the table special.
 
 var special = strings.NewReplacer("ß", "SS", "ŉ", "ʼN", "ǰ", "J̌", "ﬀ", "FF", "ﬁ", "FI", "ﬂ", "FL", "ﬃ", "FFI", "ﬄ", "FFL", "ﬅ", "ST", "ﬆ", "ST")
 
@@ -121,7 +121,7 @@ func swapcase(s string) string {
 func isLower(s string) bool { return casedAs(s, unicode.IsLower) }
 func isUpper(s string) bool { return casedAs(s, unicode.IsUpper) }
 
-// casedAs reports whether s has cased letters that all satisfy is.
+// casedAs reports whether s has cased letters and all of them satisfy the function is.
 func casedAs(s string, is func(rune) bool) bool {
 	found := false
 	for _, r := range s {
@@ -157,7 +157,8 @@ func isTitle(s string) bool {
 	return found
 }
 
-// all returns a test that accepts non-empty text in which every code point satisfies is.
+// all returns a test that accepts non-empty text in which every code point satisfies the function
+// is.
 func all(is func(rune) bool) func(string) bool {
 	return func(s string) bool {
 		return s != "" && strings.IndexFunc(s, func(r rune) bool { return !is(r) }) < 0
@@ -175,8 +176,8 @@ func isIdentifier(s string) bool {
 	return s != ""
 }
 
-// splitLines splits as Python's splitlines does: at every kind of line end, without an empty line
-// at the end.
+// splitLines splits as Python's splitlines does: at every kind of line ending, without an empty
+// line at the end.
 func splitLines(s string, keepEnds bool) []string {
 	lines := []string{}
 	start := 0

@@ -41,7 +41,8 @@ type markup string
 // bigInt is an integer outside the range of Int. intOf returns an Int if the value fits.
 type bigInt struct{ v *big.Int }
 
-// tuple is a Python tuple. fields, if set, names its elements as attributes (the pairs of groupby).
+// tuple is a Python tuple. If the field fields is set, the elements are also attributes with these
+// names (as for the pairs of groupby).
 type tuple struct {
 	items  []Value
 	fields []string
@@ -49,8 +50,8 @@ type tuple struct {
 
 func pair(a, b Value) *tuple { return &tuple{items: []Value{a, b}} }
 
-// undefined is the value of a missing name, attribute or element. It prints as nothing, is false
-// and empty, and any other use of it is an error that names what is missing.
+// undefined is the value of a missing name, attribute or element. It prints as the empty string, is
+// false, and iterates as empty. Any other use of it is an error that names the missing thing.
 type undefined struct {
 	hint string // the whole message, if set
 	obj  Value  // the object that lacks name; nil for a variable
@@ -58,7 +59,7 @@ type undefined struct {
 	kind string // of the error; UndefinedError if empty
 }
 
-// message says what is missing, in Jinja2's wording.
+// message describes what is missing, in Jinja2's wording.
 func (u *undefined) message() string {
 	switch name, isStr := u.name.(Str); {
 	case u.hint != "":
@@ -154,8 +155,8 @@ func text(v Value) (string, bool) {
 	return "", false
 }
 
-// like returns s as the same kind of text as model, so that string methods of safe text return safe
-// text.
+// like returns s as the same kind of text as the value model, so that string methods of safe text
+// return safe text.
 func like(model Value, s string) Value {
 	if _, ok := model.(markup); ok {
 		return markup(s)
@@ -185,7 +186,7 @@ func truth(v Value) bool {
 	return true
 }
 
-// length is Python's len(v); ok is false if v has no length.
+// length is Python's len(v); the result ok is false if v has no length.
 func length(v Value) (int, bool) {
 	switch v := v.(type) {
 	case Str:

@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// bandwidth compares how many bytes of weights generation reads per second with the rate at which
-// the same threads read plain memory.
+// bandwidth compares the number of bytes of weights that generation reads per second with the rate
+// at which the same threads read plain memory.
 func bandwidth(o options, file string, threads int) error {
 	m, err := open(file, threads, o)
 	if err != nil {
@@ -43,8 +43,9 @@ func bandwidth(o options, file string, threads int) error {
 	return nil
 }
 
-// touched returns how many bytes of weights one token needs: all matrices, except that only the
-// active experts count, and only one row of the embedding unless it is also the output matrix.
+// touched returns the number of bytes of weights that one token needs: all matrices, except that
+// only the active experts count, and only one row of the embedding unless the embedding is also the
+// output matrix.
 func (m *model) touched() int {
 	h := m.net.Hyper()
 	_, untied := m.file.Tensor("output.weight")

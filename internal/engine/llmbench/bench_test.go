@@ -29,8 +29,8 @@ func plainOptions() options {
 		prompt: 32, seed: 1, plain: 16 << 20, accept: 0.8, now: time.Now}
 }
 
-// TestScript: a scripted text is generated unchanged whatever is drafted, and wrong drafts are
-// computed, not refused for free.
+// TestScript checks that a scripted text is generated unchanged whatever is drafted, and that wrong
+// drafts are computed instead of being refused without cost.
 func TestScript(t *testing.T) {
 	m, err := open(tiny(t), 1, plainOptions())
 	if err != nil {
@@ -78,7 +78,7 @@ func TestTests(t *testing.T) {
 	}
 }
 
-// TestEdited: about as many lines change as were requested.
+// TestEdited checks that about as many lines change as were requested.
 func TestEdited(t *testing.T) {
 	lines, err := readSource(0)
 	if err != nil {

@@ -92,7 +92,7 @@ func (m *model) throughput(n int) (float64, error) {
 	return float64(count) / end.Sub(begin).Seconds(), nil
 }
 
-// stamps generates text and returns when each token came.
+// stamps generates text and returns the time at which each token arrived.
 func (m *model) stamps(e *scheduler.Engine, prompt, text []int32) ([]time.Time, error) {
 	var at []time.Time
 	_, err := say(e, scheduler.Request{Prompt: prompt}, text, func() { at = append(at, m.o.now()) })

@@ -8,8 +8,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 )
 
-// edits rewrites files of several lengths with several amounts of change, with speculation and
-// without.
+// edits rewrites files of several lengths with several amounts of change, with and without
+// speculation.
 func edits(o options, file string, threads int) error {
 	m, err := open(file, threads, o)
 	if err != nil {
@@ -65,8 +65,8 @@ func (m *model) edit(name string, threads, source, lines, percent1 int) error {
 }
 
 // plain measures generation without speculation at the beginning, in the middle and at the end of a
-// text that the engine has in its cache. It appends to rates the rate at which the whole text would
-// be generated.
+// text that the engine has in its cache. It appends to the slice rates the rate at which the whole
+// text would be generated.
 func (m *model) plain(e *scheduler.Engine, prompt, text []int32, rates *[]float64) error {
 	n := min(m.o.generate, len(text)/3)
 	each := 0.0

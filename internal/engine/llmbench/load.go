@@ -10,13 +10,13 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// loadContext is the number of tokens of the cache that is counted as memory.
+// loadContext is the number of tokens in the cache whose size is included in the memory use.
 const loadContext = 8192
 
 // load compares loading a model with reading the file, with and without the file in the page cache,
-// and reports the memory used. The file is read through a small buffer, as cat does, and into
-// memory that is new to the process, which any program that keeps the weights must pay for. On a
-// virtual machine the first touch of memory can cost more than the reading.
+// and reports the memory used. The file is read through a small buffer, as by cat, and also into
+// memory that is new to the process, which every program that keeps the weights has to do. On a
+// virtual machine, the first access to memory can take longer than reading the file.
 func load(o options, file string, threads int) error {
 	for _, state := range []string{"warm", "cold"} {
 		var read, kept, loaded []float64
@@ -29,7 +29,7 @@ func load(o options, file string, threads int) error {
 				if err := pageCache(file, state); err != nil {
 					return err
 				}
-				debug.FreeOSMemory() // frees what was loaded before
+				debug.FreeOSMemory() // free the memory of the previous load
 				resetPeak()
 				begin := o.now()
 				if err := x.run(); err != nil {
@@ -74,7 +74,7 @@ func readThrough(path string) error {
 }
 
 // readInto reads a file into new memory, in huge pages if there are any, because the weights are
-// kept that way.
+// kept in such memory.
 func readInto(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -1,30 +1,31 @@
-// Command llmbench measures the engine on model files and, where possible, llama.cpp next to it.
+// Command llmbench measures the engine on model files and, if available, llama.cpp for comparison.
 // Each test prints a markdown table.
 //
-//	go run ./internal/engine/llmbench -m model.gguf                                  # speed, ours alone
+//	go run ./internal/engine/llmbench -m model.gguf                                  # speed of our engine alone
 //	LLAMA_BENCH=/path/to/llama-bench go run ./internal/engine/llmbench -m a.gguf,b.gguf -t 1,2 -d 0,4096 -kv q8_0
 //	go run ./internal/engine/llmbench -test edit,refused,concurrent,session,load,bandwidth -m a.gguf
 //	go run ./internal/engine/llmbench -test draft -m target.gguf -draft small.gguf
 //
 // The tests:
 //
-//   - speed: prompt processing and generation, ours and llama.cpp's in turns on the same file with
-//     the same threads, so that a machine that slows down slows both. It prints medians in tokens
-//     per second; with one thread that is tokens per CPU-second.
-//   - edit: files of Go source rewritten with some changes, with speculation and without.
+//   - speed: prompt processing and generation, alternately with our engine and llama.cpp on the
+//     same file with the same threads, so that a slowdown of the machine affects both. It prints
+//     medians in tokens per second; with one thread that is tokens per CPU-second.
+//   - edit: files of Go source rewritten with some changes, with and without speculation.
 //   - draft: ordinary code with a draft model that is right a given share of the time.
 //   - refused: the cost of speculation when nothing is accepted.
 //   - concurrent: the throughput of several sequences compared with that of one.
-//   - session: the turns of an agent: what is computed twice, and the time to the first token.
+//   - session: the turns of an agent: the number of tokens that are computed twice, and the time to
+//     the first token.
 //   - load: loading compared with reading the file, and the memory used.
-//   - bandwidth: the share of the memory's read rate that generation reaches.
+//   - bandwidth: the rate at which generation reads weights, as a share of the memory's read rate.
 //
 // All tests except speed go through a scheduler.Engine. The networks usually have random weights,
 // so the text is scripted: a constraint allows only the next token of the script, and everything
 // else is computed as usual.
 //
-// On a machine that others use too, -clock cpu counts the processor time of this process instead of
-// wall-clock time. It is meaningful with one thread.
+// On a shared machine, use -clock cpu to measure the processor time of this process instead of
+// wall-clock time. That is meaningful only with one thread.
 package main
 
 import (
@@ -61,7 +62,7 @@ type options struct {
 	seqs   int
 	turns  int
 	seed   uint64
-	plain  int // bytes of memory read to find the limit
+	plain  int // bytes of memory to read in order to find the limit
 	now    func() time.Time
 
 	profile string

@@ -54,8 +54,8 @@ func (m *model) engine(context int, cfg scheduler.EngineConfig) (*scheduler.Engi
 	return scheduler.NewEngine(m.net, cfg)
 }
 
-// measureCost measures what passes cost. An engine does this itself when it is idle, which it never
-// is here.
+// measureCost measures the cost of passes. An engine does this itself when it is idle, but here it
+// never is.
 func (m *model) measureCost(context int) error {
 	if m.cost != nil {
 		return nil
@@ -89,7 +89,7 @@ func (m *model) measureCost(context int) error {
 }
 
 // tokenizer returns the tokenizer of the model, or of the file given instead. The network may have
-// more tokens, but not fewer.
+// more tokens than the tokenizer, but not fewer.
 func (m *model) tokenizer() (*tokenizer.Tokenizer, error) {
 	f := m.file
 	if m.o.vocab != "" {

@@ -29,7 +29,7 @@ func peer(o options, j job) (float64, error) {
 	return rows[0].Speed, nil
 }
 
-// peerCache returns the flags for the same type of cache. A quantised one needs llama.cpp's flash
+// peerCache returns the flags for the same type of cache. A quantised cache needs llama.cpp's flash
 // attention.
 func (o options) peerCache() []string {
 	args := []string{"-ctk", o.kvName, "-ctv", o.kvName}

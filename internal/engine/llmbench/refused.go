@@ -52,8 +52,8 @@ func refused(o options, file string, threads int) error {
 	return nil
 }
 
-// trap returns a text of n tokens made of short runs taken from another text, each followed by a
-// different token than there: the text looks familiar and then goes on differently.
+// trap returns a text of n tokens that consists of short runs from another text, each followed by a
+// different token than in that text. So the text looks familiar and then continues differently.
 func trap(from []int32, n int, rng *rand.Rand) []int32 {
 	var text []int32
 	for len(text) < n {

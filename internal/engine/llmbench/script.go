@@ -10,11 +10,11 @@ import (
 // script makes a network with random weights generate a given text: as the request's Constraint it
 // allows only the next token. Everything else is computed as usual.
 //
-// A constraint is also asked whether drafts are allowed. If it refused wrong drafts, it would save
-// their cost, which is the very thing to be measured. So while a pass is planned, script allows
-// everything. It detects planning in two ways: it is also a drafter, which is asked for a draft
-// when the planning of a pass begins; and the number of passes rises when the pass has been
-// computed.
+// The engine also asks a constraint whether drafts are allowed. If script refused wrong drafts, it
+// would save exactly the cost that is to be measured. So while a pass is planned, script allows
+// everything. It recognises the beginning of planning because it is also a drafter, which the
+// engine then asks for a draft, and the end because the number of passes increases when a pass has
+// been computed.
 type script struct {
 	text     []int32
 	engine   *scheduler.Engine
@@ -57,8 +57,8 @@ func (c *script) Draft(_ []int32, _ int, dst []int32) []int32 {
 	return dst
 }
 
-// say makes the engine generate text after the request's prompt. It calls each, unless nil, at
-// every token.
+// say makes the engine generate text after the request's prompt. It calls the function each, unless
+// it is nil, at every token.
 func say(e *scheduler.Engine, r scheduler.Request, text []int32, each func()) (scheduler.Stats, error) {
 	c := &script{text: text, engine: e}
 	r.Constraint, r.MaxTokens = c, len(text)

@@ -42,7 +42,7 @@ func session(o options, file string, threads int) error {
 		}
 		first = append(first, s.Queue+s.Prefill)
 		twice += max(0, s.Prefilled-(len(prompt)-known))
-		known = len(prompt) + len(answer) - 1 // the last token of an answer is chosen, but its pass is not computed
+		known = len(prompt) + len(answer) - 1 // the last token of an answer is chosen, but not computed in a pass
 		generated += s.Generated
 		decode += s.Decode
 		prompt = append(append(prompt, answer...), rest[answers[i]:answers[i]+results[i]]...)

@@ -57,13 +57,13 @@ func speed(o options, file string, threads int) error {
 	return nil
 }
 
-// passes runs plain forward passes over a network, without an engine.
+// passes runs forward passes of a network, without an engine.
 type passes struct {
 	m     *model
 	cache *transformer.Cache
 }
 
-// compare measures j, our engine and the peer in turns, and prints the row.
+// compare measures j alternately with our engine and the peer, and prints the row.
 func (p *passes) compare(j job) error {
 	var ours, theirs []float64
 	for range p.m.o.reps {

@@ -33,7 +33,7 @@ func dropCache(path string) error {
 	return nil
 }
 
-// residentMiB returns the memory this process has in use, and its peak since resetPeak.
+// residentMiB returns the memory that this process uses, and its peak since resetPeak.
 func residentMiB() (now, peak int) {
 	data, _ := os.ReadFile("/proc/self/status")
 	for line := range strings.Lines(string(data)) {

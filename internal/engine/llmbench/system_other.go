@@ -4,7 +4,7 @@ package main
 
 import "errors"
 
-// cpuTime returns 0: unknown.
+// cpuTime returns 0, since the processor time is unknown.
 func cpuTime() int64 { return 0 }
 
 func dropCache(string) error {

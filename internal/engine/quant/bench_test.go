@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// normal returns n normally distributed values, the same for the same seed.
+// normal returns n normally distributed values, which are the same for the same seed.
 func normal(seed uint64, n int) []float32 {
 	r := rand.New(rand.NewPCG(seed, 0))
 	x := make([]float32, n)

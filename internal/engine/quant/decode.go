@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// half reads a scale at the start of b.
+// half decodes the scale at the start of b.
 func half(b []byte) float32 { return HalfToFloat(binary.LittleEndian.Uint16(b)) }
 
 // Blocks of 32. The first 16 values are the lower nibbles of the 16 bytes, the last 16 the upper
@@ -76,7 +76,8 @@ func decodeQ5_1(dst []float32, src []byte) {
 	}
 }
 
-// nonlinear holds the 16 values of the IQ4 types: denser near zero, where most weights are.
+// nonlinear holds the 16 values of the IQ4 types. They are denser near zero, where most weights
+// are.
 var nonlinear = [16]float32{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
 
 // IQ4_NL: half d, nibbles; value d·nonlinear[q].
@@ -101,7 +102,7 @@ func decodeIQ4XS(dst []float32, src []byte) {
 	}
 }
 
-// e2m1 holds twice the values of the 4-bit floats of MXFP4; minus zero is zero, as in ggml.
+// e2m1 holds twice the values of the 4-bit floats of MXFP4; minus zero becomes zero, as in ggml.
 var e2m1 = [16]float32{0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12}
 
 // MXFP4: exponent byte e, nibbles; value 2^(e-127)·e2m1[q]/2.

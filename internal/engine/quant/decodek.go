@@ -2,9 +2,9 @@ package quant
 
 import "encoding/binary"
 
-// Super-blocks of 256: a half-precision scale applies to the small integer scales of the 8 or 16
-// blocks inside. The values of a group of 128 (or 64) share bytes: one byte holds bits of the
-// values l, l+32, l+64, … of the group.
+// Super-blocks of 256: a half-precision scale multiplies the small integer scales of the 8 or 16
+// blocks in it. The values of a group of 128 (or 64) share bytes: one byte holds bits of the values
+// l, l+32, l+64, … of the group.
 
 // Q2_K: 16 bytes scale | min<<4, 2-bit q, half d, half dmin; value d·scale·q - dmin·min.
 func decodeQ2K(dst []float32, src []byte) {
@@ -44,9 +44,9 @@ func decodeQ3K(dst []float32, src []byte) {
 	}
 }
 
-// unpackScales3 reads the 16 scales of Q3_K: byte j%8 has the lower nibble of scale j in its lower
-// half and that of scale j+8 in its upper half; byte 8+j%4 has the upper two bits of scale j at bit
-// 2·(j/4). The stored scales are too high by 32.
+// unpackScales3 reads the 16 scales of Q3_K: byte j (of the first 8) has the lower nibbles of scale
+// j in its lower half and of scale j+8 in its upper half; byte 8+j%4 has the upper two bits of
+// scale j at bit 2·(j/4). The stored scales are too high by 32.
 func unpackScales3(b *[12]byte) (s [16]int8) {
 	for j := range s {
 		low := b[j%8] >> (j / 8 * 4) & 15
@@ -115,8 +115,8 @@ func decodeQ6K(dst []float32, src []byte) {
 		d := HalfToFloat(binary.LittleEndian.Uint16(b[208:]))
 		for k := range 16 {
 			y := (*[16]float32)(dst[k*16:])
-			// In each half of 128, values 64 and up are the upper nibbles of the bytes that hold
-			// the values before them.
+			// In each half of 128 values, values 64 and up are the upper nibbles of the bytes whose
+			// lower nibbles are the values below 64.
 			low := (*[16]byte)(b[k/8*64+k%4*16:])
 			high := (*[16]byte)(b[128+k/8*32+k%2*16:])
 			nibble, shift := k%8/4*4, k%8/2*2

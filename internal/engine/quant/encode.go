@@ -157,14 +157,15 @@ func encodeIQ4XS(dst []byte, src []float32) {
 	}
 }
 
-// encodeMXFP4 tries two powers of two as scale, one that clips the largest value and one that does
-// not, and takes the better one.
+// encodeMXFP4 tries two powers of two as the scale, of which one clips the largest value and the
+// other does not, and takes the better one.
 func encodeMXFP4(dst []byte, src []float32) {
 	for ; len(src) >= 32; src, dst = src[32:], dst[17:] {
 		x, b := (*[32]float32)(src), (*[17]byte)(dst)
 		top := extreme(x[:])
 		exp := int(math.Float32bits(max(top, -top)) >> 23) // biased by 127, like the block's exponent
-		// Below 1 the inverse of the scale is not a float32; above 252 the largest value is not.
+		// With an exponent below 1, the inverse of the scale is not a float32; above 252, the
+		// largest value is not.
 		lo := byte(min(max(exp-2, 1), 252))
 		hi := byte(min(max(exp-1, 1), 252))
 		var q, r [16]byte

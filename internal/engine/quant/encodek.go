@@ -1,8 +1,8 @@
 package quant
 
-// The encoders of super-blocks fit each block alone. Then they round the blocks' scales to small
-// integers under the super-block's own scale, and round the values again under the scales that were
-// stored.
+// The encoders of super-blocks first fit each block separately. Then they round the blocks' scales
+// to small integers, as multiples of the super-block's scale, and round the values again with the
+// scales as stored.
 
 // affine holds the scales of the blocks of a super-block x ≈ d·scale·q - dmin·min.
 type affine struct {

@@ -6,21 +6,22 @@ import (
 	"math/bits"
 )
 
-// The searches below look for the block scale with the least squared error. Given a scale, rounding
-// yields the best integers; given the integers, linear least squares yields the best scale. The
-// starting points are scales that map the block's extreme value to the end of the integers' range,
-// shifted by nudges.
+// The functions below search for the block scale with the least squared error. Given a scale,
+// rounding yields the best integers; given the integers, linear least squares yields the best
+// scale. The starting points are scales that map the block's extreme value to the end of the
+// integers' range, shifted by nudges.
 
-// nudges lists how far, in integer steps, the extreme value is put beyond the end of the range.
-// Twice as many nudges would lower the errors by only another half per cent.
+// nudges lists the distances, in integer steps, by which the extreme value is put beyond the end of
+// the range. Twice as many nudges would lower the errors by only another half per cent.
 var nudges = [...]float32{-1, -0.6, -0.2, 0.2, 0.6}
 
-// tiny is the range below which a block counts as constant: no half-precision scale is that small.
+// tiny is the range of values below which a block counts as constant, because no half-precision
+// scale is small enough for it.
 const tiny = 1e-30
 
-// rounder is a number whose last bit is worth one: adding it to a positive number and subtracting
-// it again rounds that number to the nearest integer. signedRounder does the same for numbers that
-// may be negative.
+// rounder is a number whose last bit has the value one: adding it to a positive number and
+// subtracting it again rounds that number to the nearest integer. signedRounder does the same for
+// numbers that may be negative.
 const (
 	rounder       = 1 << 23
 	signedRounder = 3 << 22
@@ -76,8 +77,8 @@ func span(x []float32) (lo, hi float32) {
 	return math.Float32frombits(uint32(ordered(uint32(least)))), math.Float32frombits(uint32(ordered(uint32(most))))
 }
 
-// ordered maps the bits of floats to integers of the same order, and back, because comparing
-// integers is much faster.
+// ordered maps the bits of floats to integers with the same order, and back. It is used because
+// comparing integers is much faster.
 func ordered(b uint32) int32 { return int32(b) ^ int32(uint32(int32(b)>>31)>>1) }
 
 // fitSymmetric searches for a d such that x ≈ d·q with integers q from -n to n-1.
@@ -87,7 +88,7 @@ func fitSymmetric(x []float32, n int32) float32 {
 		return 0
 	}
 	var best, gain float32
-	// The error is Σx² - (Σqx)²/Σq² when d is Σqx/Σq², so the second term is what counts.
+	// The error is Σx² - (Σqx)²/Σq² if d is Σqx/Σq², so the second term must be maximised.
 	inv := 1 / top
 	for _, nudge := range nudges {
 		qx, qq := symmetricSums(x, float32(n), -(float32(n)+nudge)*inv)
@@ -127,7 +128,7 @@ func symmetricSums(x []float32, n, id float32) (qx, qq float32) {
 }
 
 // fitAffine searches for d and m such that x ≈ d·q+m with integers q from 0 to n. If negative is
-// set, m is at most 0.
+// true, m is at most 0.
 func fitAffine(x []float32, n float32, negative bool) (d, m float32) {
 	lo, hi := span(x)
 	if negative && lo > 0 {
@@ -188,14 +189,14 @@ func affineSums(u []float32, n, id float32) (sq, sqq, sqx float32) {
 	return sq + sq1, sqq + sqq1, sqx + sqx1
 }
 
-// fitSums holds the sums that a linear least-squares fit x ≈ d·q+m needs; m must not be above
-// limit.
+// fitSums holds the sums that a linear least-squares fit x ≈ d·q+m needs; m must not exceed the
+// field limit.
 type fitSums struct {
 	count, x, q, qq, qx, limit float32
 }
 
-// solve returns the best d and m, and by how much they lower the squared error, which is Σx²
-// without them.
+// solve returns the best d and m, and the amount by which they reduce the squared error, which is
+// Σx² without them.
 func (s *fitSums) solve() (d, m, gain float32) {
 	r := 1 / (s.count*s.qq - s.q*s.q) // infinite where all q are the same
 	d = (s.count*s.qx - s.x*s.q) * r

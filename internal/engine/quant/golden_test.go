@@ -35,8 +35,8 @@ func checksum(x []float32) (sum uint64, nans int) {
 }
 
 // TestDequantizeGolden compares the results with those of ggml 0.21 (libggml-base, its scalar row
-// functions) for the same 16384 values. They come from random bytes, so there are infinite,
-// subnormal and NaN scales among them.
+// functions) for the same 16384 values. The values come from random bytes, so that there are
+// infinite, subnormal and NaN scales among them.
 //
 // Evidence: engine · Dequantized values have the bits of ggml's
 func TestDequantizeGolden(t *testing.T) {

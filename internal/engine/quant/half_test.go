@@ -31,7 +31,8 @@ func TestHalfToFloat(t *testing.T) {
 		if math.Float64bits(float64(got)) != math.Float64bits(want) && !(want != want && got != got) {
 			t.Fatalf("%04x: %v, not %v", h, got, want)
 		}
-		// A number that a half can represent is rounded to itself; a NaN stays a NaN with its sign.
+		// A number that a half can represent is converted to itself; a NaN stays a NaN with its
+		// sign.
 		back := FloatToHalf(got)
 		if want == want && back != h {
 			t.Fatalf("%04x comes back as %04x", h, back)
@@ -48,7 +49,7 @@ func TestFloatToHalf(t *testing.T) {
 	for i := range 0x7c00 {
 		lo, hi := halfValue(uint16(i)), halfValue(uint16(i+1))
 		if i == 0x7bff {
-			hi = 65536 // the successor of the largest half, if there were one; values from the midpoint on become infinity
+			hi = 65536 // the successor of the largest half, if it existed; from the midpoint on, values become infinity
 		}
 		mid := float32((lo + hi) / 2) // exact: one bit more than a half has
 		even := uint16(i + i&1)
@@ -100,7 +101,7 @@ func TestBF16(t *testing.T) {
 	}
 }
 
-// FuzzHalf compares with the rounding of math/big.
+// FuzzHalf compares the conversion with the rounding of math/big.
 func FuzzHalf(f *testing.F) {
 	for _, x := range []float32{0, 1, -1.5, 65504, 65520, 6e-8, 6.1e-5, float32(math.Inf(-1))} {
 		f.Add(math.Float32bits(x))

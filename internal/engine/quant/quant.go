@@ -112,8 +112,8 @@ func find(verb string, t gguf.Type, values, bytes int) (codec, error) {
 	return c, nil
 }
 
-// clip is far beyond the largest value of a block with half-precision scales, 65504·128·63, and far
-// enough from the largest float32 for the sums of a fit.
+// clip is far above the largest value of a block with half-precision scales, 65504·128·63, and far
+// enough below the largest float32 for the sums of a fit.
 const clip = 1 << 40
 
 // anyBeyond reports whether any value is NaN or has a magnitude of limit or more.

@@ -72,8 +72,8 @@ func TestRoundTripError(t *testing.T) {
 	}
 }
 
-// TestScale: the relative error does not depend on the size of the values, within the range of
-// half-precision scales.
+// TestScale checks that the relative error does not depend on the size of the values, within the
+// range of half-precision scales.
 func TestScale(t *testing.T) {
 	x := normal(4, 256*16)
 	y := make([]float32, len(x))
@@ -89,8 +89,8 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// TestExtremes: values that are all equal, far too large or far too small give finite, plausible
-// numbers.
+// TestExtremes checks that values that are all equal, far too large or far too small result in
+// finite, plausible numbers.
 func TestExtremes(t *testing.T) {
 	for name, value := range map[string]func(i int) float32{
 		"zero":       func(int) float32 { return 0 },
@@ -158,8 +158,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// FuzzDequantize: any bytes of the right length can be decoded, and if the values are finite they
-// can be stored again.
+// FuzzDequantize checks that any bytes of the right length can be decoded, and that the values, if
+// finite, can be stored again.
 func FuzzDequantize(f *testing.F) {
 	for i := range Types() {
 		f.Add(uint8(i), scrambled(220))
@@ -185,7 +185,8 @@ func FuzzDequantize(f *testing.F) {
 	})
 }
 
-// FuzzQuantize: storing any finite numbers is no worse than storing zeros.
+// FuzzQuantize checks that the error of storing any finite numbers is not greater than that of
+// storing zeros.
 func FuzzQuantize(f *testing.F) {
 	for i := range Types() {
 		f.Add(uint8(i), scrambled(1024))

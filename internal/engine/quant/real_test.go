@@ -39,9 +39,9 @@ func values(t testing.TB, x gguf.Tensor) []float32 {
 	return out
 }
 
-// TestReal reads models that llama.cpp quantised from the same F16 file. A wrong layout would give
-// weights unrelated to the original; and this package's own rounding must not be worse than
-// llama.cpp's.
+// TestReal reads models that llama.cpp quantised from the same F16 file. A wrong layout would
+// result in weights unrelated to the original. In addition, this package's rounding must not be
+// worse than that of llama.cpp.
 func TestReal(t *testing.T) {
 	truth, err := gguf.Open(devdata.Path(t, "moe-dev/models/microk-f16.gguf"))
 	if err != nil {

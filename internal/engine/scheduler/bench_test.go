@@ -56,8 +56,8 @@ func BenchmarkPass(b *testing.B) {
 }
 
 // scripted is a network that computes as usual and then changes its logits to prefer a given text.
-// A constraint that allows only the text would not do: the engine does not verify drafts that a
-// constraint refuses, so wrong drafts would be free.
+// A constraint that allows only the text would not work: the engine does not verify drafts that a
+// constraint refuses, so wrong drafts would cost nothing.
 type scripted struct {
 	netForwarder
 	prompt int // number of tokens before the text
@@ -101,8 +101,8 @@ func scriptedEngine(b *testing.B, n *transformer.Network, prompt int, text []int
 	return e
 }
 
-// benchNetwork returns a network with the shape named by LUTHIER_BENCH_SHAPE; the default is one
-// that is made quickly.
+// benchNetwork returns a network with the shape named by LUTHIER_BENCH_SHAPE; the default is a
+// shape for which weights are generated quickly.
 func benchNetwork(b *testing.B) *transformer.Network {
 	c, ok := synth.Preset(os.Getenv("LUTHIER_BENCH_SHAPE"))
 	if !ok {

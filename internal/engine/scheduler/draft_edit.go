@@ -3,18 +3,18 @@ package scheduler
 import "slices"
 
 // editDrafter proposes the rest of a text that is being rewritten with changes. It follows the
-// generated text through the reference. Where they diverge, it looks for the place in the reference
+// generated text through the reference. If they diverge, it searches for the place in the reference
 // at which the generated text continues: the longest match of the last generated tokens, near the
 // point of divergence.
 type editDrafter struct {
 	refs  []editRef
-	start int // where the generated text begins
+	start int // position where the generated text begins
 	done  int
 
 	ref, pos int  // the next token is expected to be refs[ref].tokens[pos]
-	run      int  // number of matching tokens before pos; 0: pos is a guess
+	run      int  // number of matching tokens before pos; 0 means that pos is a guess
 	anchor   int  // position in refs[ref] where the texts diverged
-	drift    int  // tokens generated since
+	drift    int  // number of tokens generated since then
 	placed   bool // the text has been followed successfully for a while
 }
 
@@ -26,10 +26,10 @@ type editRef struct {
 }
 
 const (
-	editTrust  = 4   // matching tokens in a row after which a place is trusted
-	editWindow = 256 // tokens around the point of divergence within which a match of two is trusted
-	editSkip   = 48  // tokens after it within which a match of one is trusted, as after a deletion
-	editGuess  = 6   // replaced tokens up to which the reference is still expected to continue in step
+	editTrust  = 4   // number of consecutive matching tokens after which a place is trusted
+	editWindow = 256 // distance in tokens from the point of divergence within which a match of two is trusted
+	editSkip   = 48  // distance after that point within which a match of one is trusted, as after a deletion
+	editGuess  = 6   // number of replaced tokens up to which the reference is still expected to continue in step
 	editTries  = 512 // maximum number of places tried on either side
 )
 
@@ -101,7 +101,7 @@ func (d *editDrafter) class() int {
 	return 0
 }
 
-// follow processes the last token of text, the text generated so far.
+// follow processes the last token of the parameter text, the text generated so far.
 func (d *editDrafter) follow(text []int32) {
 	t := text[len(text)-1]
 	r := d.refs[d.ref].tokens
@@ -125,12 +125,12 @@ func (d *editDrafter) follow(text []int32) {
 		d.pos, d.run = pos, back
 		return
 	}
-	d.pos, d.run = d.anchor+d.drift, 0 // assumes that as many tokens were replaced
+	d.pos, d.run = d.anchor+d.drift, 0 // assume that the same number of tokens was replaced
 }
 
-// find looks for the place after which the references continue like text: the one with the longest
-// match, and of those the nearest. back is the number of tokens before it that match; 0 means that
-// there is no such place.
+// find searches for the place from which the references continue like text: the place with the
+// longest match before it, or the nearest of several. The result back is the number of matching
+// tokens before the place; 0 means that there is no such place.
 func (d *editDrafter) find(text []int32) (ref, pos, back int) {
 	bestFar := 0
 	for i := range d.refs {
@@ -141,7 +141,7 @@ func (d *editDrafter) find(text []int32) (ref, pos, back int) {
 				return
 			}
 			if far < 0 {
-				far = -2 * far // text is more often left out than repeated
+				far = -2 * far // text is omitted more often than repeated
 			}
 			if n > back || n == back && far < bestFar {
 				ref, pos, back, bestFar = i, c+1, n, far
@@ -169,7 +169,8 @@ func (d *editDrafter) plausible(ref, n, at, far int) bool {
 	return true
 }
 
-// near calls f with the positions of a token, at most editTries before and after a position.
+// near calls f with the positions of a token: at most editTries positions before the given one, and
+// as many after it.
 func (r *editRef) near(token int32, at int, f func(int)) {
 	span, ok := r.spans[token]
 	if !ok {

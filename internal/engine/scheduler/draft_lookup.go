@@ -9,7 +9,7 @@ type lookupDrafter struct {
 
 var lookupGrams = [...]int{8, 4, 2}
 
-// maxBack limits how far back a match is followed to grade it.
+// maxBack limits how far a match is followed back in order to grade it.
 const maxBack = 16
 
 func newLookupDrafter() *lookupDrafter { return &lookupDrafter{} }
@@ -76,7 +76,8 @@ func (d *lookupDrafter) slot(tokens []int32, end, k int) int {
 	return int(h) & (len(d.tables[0]) - 1)
 }
 
-// matchBack returns the number of tokens, at most most, that agree going back from a[i] and b[j].
+// matchBack returns the number of equal tokens going back from a[i] and b[j], up to the parameter
+// most.
 func matchBack(a []int32, i int, b []int32, j, most int) int {
 	n := 0
 	for n < most && i >= 0 && j >= 0 && a[i] == b[j] {
@@ -86,8 +87,8 @@ func matchBack(a []int32, i int, b []int32, j, most int) int {
 }
 
 // appendFrom appends at most max tokens from tokens[at:] to dst. When they run out, it continues
-// with the tokens it appended, so that a repeating text is drafted without end. A negative token
-// separates texts and ends the draft.
+// with the tokens it appended, so that the draft of a repeating text does not end early. A negative
+// token separates texts and ends the draft.
 func appendFrom(dst, tokens []int32, at, max int) []int32 {
 	first := len(dst)
 	for i := range max {

@@ -8,21 +8,22 @@ import (
 )
 
 // DraftModel is a smaller network that predicts the output of a larger one with the same
-// vocabulary. It has a cache of its own and belongs to one engine.
+// vocabulary. It has a separate cache and belongs to one engine.
 //
 // At temperature 0 it proposes its likeliest tokens. At other temperatures there are two ways, both
 // lossless:
 //
-// By default, it draws from its own distribution with the target's random number for the position.
-// The target draws as usual, and the proposal is accepted if it is the same token. The text is
-// identical to the text without drafts, so it stays reproducible from its seed.
+// By default, the draft model draws from its own distribution with the random number that the
+// target uses for the position. The target draws as usual, and the proposal is accepted if it is
+// the same token. The text is identical to the text without drafts, so it stays reproducible from
+// its seed.
 //
 // With SpecConfig.Rejection, it draws independently. A token x is accepted with probability min(1,
 // p(x)/q(x)), and otherwise replaced by one drawn from max(0, p−q) (Leviathan et al. 2023; Chen et
-// al. 2023). The distribution is the same, but the text is not: it depends on what was drafted.
-// This accepts the most tokens that independent draws can. It is worth trying if the temperature is
-// high, many tokens are likely, and nobody needs to reproduce a text. Requests with a Constraint
-// use the first way, as do all other drafters.
+// al. 2023). The distribution is the same, but the text is not: it depends on what was drafted. Of
+// all methods with independent draws, this one accepts the most tokens. It is worth trying if the
+// temperature is high, many tokens are likely, and nobody needs to reproduce a text. Requests with
+// a Constraint use the first way, as do all other drafters.
 type DraftModel struct {
 	f       forwarder
 	tree    *radix
@@ -33,9 +34,9 @@ type DraftModel struct {
 
 // DraftConfig sets the limits of a draft model.
 type DraftConfig struct {
-	Cache   transformer.CacheConfig // Pages 0: enough for two contexts of the draft network
-	Context int                     // 0: the trained context
-	MinProb float64                 // drafting stops before a token that the draft model considers less likely; 0: 0.4
+	Cache   transformer.CacheConfig // Pages: 0 means enough for two contexts of the draft network
+	Context int                     // 0 means the trained context
+	MinProb float64                 // drafting stops before a token that the draft model considers less likely; 0 means 0.4
 }
 
 // NewDraftModel returns a draft model for a target. It returns an error if their vocabularies
@@ -96,8 +97,8 @@ func (d *modelDrafter) Name() string { return "model" }
 // catchUp limits the tokens that the draft model computes in one call before it proposes anything.
 const catchUp = 256
 
-// Draft implements Drafter. While it has much to catch up on, it proposes nothing, so that other
-// requests need not wait.
+// Draft implements Drafter. While many tokens have to be computed first, it proposes nothing, so
+// that other requests need not wait.
 func (d *modelDrafter) Draft(tokens []int32, max int, dst []int32) []int32 {
 	d.probs = d.probs[:0]
 	max = min(max, d.m.context-len(tokens))
@@ -141,8 +142,8 @@ func (d *modelDrafter) sync(tokens []int32) {
 	d.tokens = d.tokens[:d.kv.Len]
 }
 
-// pass computes tokens. It returns false if there was no room or an error occurred; that loses only
-// the draft.
+// pass computes tokens. It returns false if there was no room or an error occurred; in that case
+// only the draft is lost.
 func (d *modelDrafter) pass(tokens []int32, outputs int) bool {
 	for len(d.kv.Pages)*transformer.PageTokens < d.kv.Len+len(tokens) {
 		p, ok := d.m.f.alloc()
@@ -159,8 +160,8 @@ func (d *modelDrafter) pass(tokens []int32, outputs int) bool {
 }
 
 // choose draws the token at a position, or finds that the network is too uncertain to continue.
-// With rejection sampling, that decision must not depend on the token drawn, or accepted tokens
-// would be biased; so it depends on the likeliest token.
+// With rejection sampling, the decision to stop depends on the likeliest token: if it depended on
+// the drawn token, accepted tokens would be biased.
 func (d *modelDrafter) choose(pos int) (int32, bool) {
 	logits := d.m.f.logits(0)
 	if d.greedy {
@@ -201,7 +202,7 @@ func (d *modelDrafter) taken(n int) [][]cand {
 	return d.probs[:n]
 }
 
-// Close releases the pages; full ones are kept in the prompt cache for the next request.
+// Close releases the pages. Full pages are kept in the prompt cache for the next request.
 func (d *modelDrafter) Close() {
 	at := &d.m.tree.root
 	for i := 0; (i+1)*transformer.PageTokens <= min(d.kv.Len, len(d.tokens)); i++ { // a pass that panicked may have left more tokens in kv

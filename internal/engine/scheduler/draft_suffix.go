@@ -19,7 +19,7 @@ type suffixAutomaton struct {
 type samState struct {
 	length, link int32
 	end          int32 // position of the last token of a recent occurrence
-	edge         int32 // first of its edges, -1: none
+	edge         int32 // first of its edges; -1 means none
 }
 
 type samEdge struct{ from, token, to, next int32 }
@@ -96,8 +96,8 @@ func (a *suffixAutomaton) suffixState(p, token int32) int32 {
 	return clone
 }
 
-// note records where the longest repeated suffix occurred before, and that it and some of its own
-// suffixes have occurred again.
+// note records the earlier place of the longest repeated suffix, and marks that suffix and some of
+// its suffixes as having occurred again.
 func (a *suffixAutomaton) note(state, pos int32) {
 	a.back, a.after = int(a.states[state].length), int(a.states[state].end)+1
 	for range 4 {
@@ -109,8 +109,8 @@ func (a *suffixAutomaton) note(state, pos int32) {
 	}
 }
 
-// When a session's history has grown to maxHistory tokens, about 100 bytes each, it is restarted
-// with its last quarter.
+// A session's history of maxHistory tokens, which take about 100 bytes each, is restarted with its
+// last quarter.
 const maxHistory = 1 << 16
 
 // history holds the text of a session, including text that has left the context.
@@ -125,7 +125,7 @@ func (h *history) begin(tokens []int32) {
 	common := commonPrefix(h.conv, tokens)
 	if common < len(h.conv) {
 		h.gaps--
-		h.add(h.gaps) // a different one each time, so that it never matches
+		h.add(h.gaps) // a different gap each time, so that it never matches
 		common = max(0, common-maxBack)
 	}
 	for _, t := range tokens[common:] {
@@ -148,8 +148,8 @@ func (h *history) add(token int32) {
 	h.sam.append(token)
 }
 
-// historyDrafter proposes the tokens that followed an earlier occurrence, in the session, of the
-// longest repeated suffix: suffix decoding (Oliaro et al. 2024).
+// historyDrafter finds the longest suffix that occurred earlier in the session, and proposes the
+// tokens that followed it there: suffix decoding (Oliaro et al. 2024).
 type historyDrafter struct {
 	h     *history
 	done  int

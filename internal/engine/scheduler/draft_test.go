@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSuffixAutomaton: the automaton knows the longest suffix that occurred before, and a place
-// where it did.
+// TestSuffixAutomaton checks that the automaton knows the longest suffix that occurred before, and
+// a place of it.
 func TestSuffixAutomaton(t *testing.T) {
 	for seed := range uint64(30) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -47,7 +47,7 @@ func TestLookup(t *testing.T) {
 	}{
 		{[]int32{1, 2, 3, 4, 9, 1, 2}, []int32{3, 4, 9}, 1},
 		{[]int32{7, 8, 1, 2, 5, 9, 1, 2, 6, 9, 8, 1, 2}, []int32{5, 9, 1}, 1}, // the longer match wins, not the later one
-		{[]int32{5, 5, 5}, []int32{5, 5, 5}, 1},                               // continues with its own draft
+		{[]int32{5, 5, 5}, []int32{5, 5, 5}, 1},                               // the draft continues with its own tokens
 		{[]int32{1, 2, 3}, nil, 0},
 		{[]int32{1}, nil, 0},
 	} {
@@ -77,13 +77,13 @@ func TestHistoryOutlivesTheContext(t *testing.T) {
 	d.Draft(first, 5, nil)
 	first = append(first, prompt(100, 1000, 2)...)
 	d.Draft(first, 5, nil)
-	// The conversation was compacted, and the removed text occurs again.
+	// The conversation was compacted, and then the removed text occurs again.
 	second := append(prompt(50, 1000, 3), first[210:220]...)
 	got := (&historyDrafter{h: h}).Draft(second, 8, nil)
 	if diff := cmp.Diff(first[220:228], got); diff != "" {
 		t.Error(diff)
 	}
-	// If the text continues, the history continues where it was.
+	// If the text continues, the history continues at the same place.
 	before := len(h.sam.text)
 	second = append(second, 1, 2, 3)
 	(&historyDrafter{h: h}).Draft(second, 8, nil)
@@ -141,7 +141,8 @@ func TestEditDrafterFindsItsPlace(t *testing.T) {
 	}
 }
 
-// FuzzDrafters: for any generated text, drafters stay within their texts and the requested length.
+// FuzzDrafters checks for any generated text that drafters stay within their texts and the
+// requested length.
 func FuzzDrafters(f *testing.F) {
 	f.Add([]byte("the file is the file was the file"), []byte("the file"), uint8(5))
 	f.Add([]byte("aaaaaaaaaaaaaaaaaaaaaa"), []byte("aaaa"), uint8(64))
@@ -182,7 +183,7 @@ func BenchmarkDrafters(b *testing.B) {
 		{"history", func() Drafter { return &historyDrafter{h: &history{}} }},
 		{"edit", func() Drafter { return newEditDrafter([][]int32{old}, 0) }},
 	} {
-		b.Run(c.name, func(b *testing.B) { // token by token over a text of some 30 000, with a draft of up to 32 at each step
+		b.Run(c.name, func(b *testing.B) { // token by token over a text of some 30,000 tokens, with a draft of up to 32 tokens at each step
 			b.ReportAllocs()
 			var dst []int32
 			for b.Loop() {

@@ -7,7 +7,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// Pooling says how the hidden states of a text's tokens are combined into one vector.
+// Pooling is a way to combine the hidden states of a text's tokens into one vector.
 type Pooling int
 
 // The ways of pooling.
@@ -17,9 +17,9 @@ const (
 	PoolFirst                // the hidden state of the first token
 )
 
-// Embed returns one vector for a text: the hidden states of its tokens after the last norm, pooled,
-// not scaled. Keys and values are in F32 whatever the type of the engine's cache. Embed takes turns
-// with the scheduler.
+// Embed returns one vector for a text: the hidden states of its tokens after the last norm, pooled
+// but not scaled. Keys and values are in F32, whatever the type of the engine's cache. Embed and
+// the scheduler use the network alternately.
 func (e *Engine) Embed(ctx context.Context, tokens []int32, p Pooling) ([]float32, error) {
 	r := Request{Prompt: tokens, NoSpeculation: true}
 	if err := r.validate(e.f.vocab(), e.cfg.Context+1); err != nil {
@@ -34,7 +34,7 @@ func (e *Engine) Embed(ctx context.Context, tokens []int32, p Pooling) ([]float3
 	}
 	defer e.scoring.Done()
 	if p == PoolFirst {
-		tokens = tokens[:1] // the first token does not attend to the others
+		tokens = tokens[:1] // the first token does not attend to the others, so they are not needed
 	}
 	c, seq, err := exactCache(nf.n, len(tokens))
 	if err != nil {

@@ -78,8 +78,8 @@ func TestEmbedReference(t *testing.T) {
 	}
 }
 
-// TestEmbedBeside: texts embedded while the engine generates and computes logits give the same
-// results as alone, and so do the other requests.
+// TestEmbedBeside checks that texts that are embedded while the engine generates and computes
+// logits have the same results as alone, and so do the other requests.
 func TestEmbedBeside(t *testing.T) {
 	e := embedEngine(t, reference.Variants(transformer.Architectures())[0].Open(t, "q8_0"), gguf.TypeF16)
 	tokens := reference.RandomTokens(rand.New(rand.NewPCG(1, 2)), 90, 1000)
@@ -101,7 +101,7 @@ func TestEmbedBeside(t *testing.T) {
 		})
 		wg.Go(func() {
 			got, err := e.Logits(t.Context(), tokens)
-			if !slices.EqualFunc(logits, got, slices.Equal) || err != nil { // too many numbers to list the differences
+			if !slices.EqualFunc(logits, got, slices.Equal) || err != nil { // there are too many numbers to list the differences
 				t.Errorf("logits changed: %v", err)
 			}
 		})

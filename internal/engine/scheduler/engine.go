@@ -12,32 +12,32 @@ import (
 
 // EngineConfig sets the limits of an engine. A zero value means the default given at each field.
 type EngineConfig struct {
-	Cache   transformer.CacheConfig // Pages 0: enough for two full contexts and one page per slot
-	Context int                     // maximum tokens of a text; 0, or more than the network was trained for: the trained context
-	Slots   int                     // requests computed at the same time; 0: 8
-	Queue   int                     // requests that may wait for a slot; 0: 64. If there are more, Generate fails with a BusyError
+	Cache   transformer.CacheConfig // Pages: 0 means enough for two full contexts and one page per slot
+	Context int                     // maximum number of tokens in a text; 0, or more than the network was trained for, means the trained context
+	Slots   int                     // number of requests computed at the same time; 0 means 8
+	Queue   int                     // number of requests that may wait for a slot; 0 means 64. If there are more, Generate fails with a BusyError
 
-	PassTokens  int // maximum tokens computed in one pass; 0: 512
-	MixedTokens int // maximum prompt tokens in a pass while other requests generate, so that they do not stall; 0: 128
+	PassTokens  int // maximum number of tokens computed in one pass; 0 means 512
+	MixedTokens int // maximum number of prompt tokens in a pass while other requests generate, so that they do not stall; 0 means 128
 
 	Speculation SpecConfig
-	Cost        *CostCurve       // the cost of a pass; nil: measured while the engine is idle. See [MeasureCost]
-	Now         func() time.Time // nil: time.Now; for tests
+	Cost        *CostCurve       // the cost of a pass; nil means that it is measured while the engine is idle. See [MeasureCost]
+	Now         func() time.Time // nil means time.Now; for tests
 }
 
 // SpecConfig configures speculative decoding. It affects only the speed, not the output.
 type SpecConfig struct {
 	Off        bool
-	MaxDraft   int         // maximum tokens drafted for one request per pass; 0: 64
-	PassDraft  int         // maximum tokens drafted for all requests per pass, which limits the memory for logits; 0: 128
+	MaxDraft   int         // maximum number of tokens drafted for one request per pass; 0 means 64
+	PassDraft  int         // maximum number of tokens drafted for all requests per pass, which limits the memory for logits; 0 means 128
 	Draft      *DraftModel // a smaller network with the same vocabulary, or nil
 	NoLookup   bool        // no prompt lookup
 	NoHistory  bool        // no drafts from the session's own history
 	NoEdit     bool        // no drafts from Request.References
-	FixedDraft int         // for experiments: draft this many tokens, one drafter after the other, at any cost; 0: adapt
+	FixedDraft int         // for experiments: the number of tokens to draft, with one drafter after the other, whatever the cost; 0 adapts the number
 
-	// Rejection accepts the draft model's tokens by rejection sampling. See [DraftModel] for when
-	// that is worth it.
+	// Rejection accepts the draft model's tokens by rejection sampling. [DraftModel] describes when
+	// that is worthwhile.
 	Rejection bool
 }
 
@@ -70,7 +70,7 @@ type Engine struct {
 	cost    *costModel
 	metrics metrics
 	done    chan struct{} // closed when the scheduler has ended
-	wake    chan struct{} // holds a value if the scheduler has something to do
+	wake    chan struct{} // contains a value if the scheduler has work to do
 
 	network sync.Mutex     // held for a pass and while its logits are read
 	scoring sync.WaitGroup // computations of logits outside the scheduler
@@ -78,7 +78,7 @@ type Engine struct {
 	mu      sync.Mutex
 	queue   []*sequence
 	closing bool // accepts no more requests
-	abort   bool // ends the requests in progress
+	abort   bool // whether requests in progress must be ended
 	nextID  uint64
 	turn    time.Duration // moving average of how long a request holds a slot
 
@@ -93,9 +93,9 @@ type Engine struct {
 	perDraft float64 // seconds per drafted token in the last pass
 }
 
-// NewEngine starts an engine on a network, which belongs to the engine until Close. After an error,
-// the caller still has to close the draft model. Unless cfg.Cost is set, the engine runs some
-// passes while it has no request, to measure their cost.
+// NewEngine starts an engine on a network, which belongs to the engine until Close. If NewEngine
+// returns an error, the caller has to close the draft model. Unless cfg.Cost is set, the engine
+// runs some passes while it has no request, to measure their cost.
 func NewEngine(n *transformer.Network, cfg EngineConfig) (*Engine, error) {
 	h := n.Hyper()
 	cfg.setDefaults(h.Ctx)
@@ -134,7 +134,7 @@ func (e *Engine) Context() int { return e.cfg.Context }
 // error instead of the Final item. Leaving the loop early, or cancelling ctx, cancels the request:
 // its slot and pages are freed as soon as the pass in progress is over.
 //
-// Errors: ErrInvalid for a meaningless request, [BusyError] if the queue is full, [ContextError] if
+// Errors: ErrInvalid for an impossible request, [BusyError] if the queue is full, [ContextError] if
 // the prompt or the text does not fit the context, ErrNaN, ErrClosed, and the cause of ctx.
 func (e *Engine) Generate(ctx context.Context, r Request) iter.Seq2[Token, error] {
 	return func(yield func(Token, error) bool) {
@@ -154,7 +154,7 @@ func (e *Engine) Generate(ctx context.Context, r Request) iter.Seq2[Token, error
 	}
 }
 
-// follow yields what the scheduler sends, until the stream ends or the reader stops.
+// follow yields the tokens that the scheduler sends, until the stream ends or the reader stops.
 func (e *Engine) follow(s *sequence, yield func(Token, error) bool) {
 	defer e.cancel(s)
 	var buf []Token
@@ -200,7 +200,7 @@ func (e *Engine) Prefill(ctx context.Context, tokens []int32) (Stats, error) {
 }
 
 // Logits returns a row of vocabulary logits for each token, predicting the token after it. The rows
-// of long texts take much memory; if there is not enough, Logits returns ErrInvalid.
+// of long texts need much memory; if there is not enough, Logits returns ErrInvalid.
 func (e *Engine) Logits(ctx context.Context, tokens []int32) ([][]float32, error) {
 	r := Request{Prompt: tokens, NoSpeculation: true}
 	if err := r.validate(e.f.vocab(), e.cfg.Context+1); err != nil {

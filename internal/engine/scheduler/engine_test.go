@@ -30,7 +30,7 @@ func collect(e *Engine, ctx context.Context, r Request) ([]int32, Stats, error) 
 	return ids, stats, nil
 }
 
-// plain generates without an engine: one token after the other, with no sharing and no drafts.
+// plain generates without an engine: token by token, without sharing and without drafts.
 func plain(y *toy, r Request, context int) []int32 {
 	tokens := append([]int32(nil), r.Prompt...)
 	s := newSampler(r.Sample, r.Prompt, &scratch{})
@@ -74,8 +74,8 @@ func TestGenerateIsPlainDecoding(t *testing.T) {
 }
 
 // TestManyRequests runs hundreds of requests at once, with shared prefixes and readers that leave,
-// on a cache that is too small for them. Each text is the same as alone, and in the end every page
-// is free or in the prompt cache.
+// on a cache that is too small for them. Each text must be the same as alone, and in the end every
+// page must be free or in the prompt cache.
 //
 // Evidence: engine · Requests are batched and share their prefixes
 func TestManyRequests(t *testing.T) {
@@ -92,7 +92,7 @@ func TestManyRequests(t *testing.T) {
 			want := plain(&toy{words: 40, logitsOf: hashLM(0.3)}, r, e.Context())
 			ctx := t.Context()
 			switch i % 7 {
-			case 0: // leaves the loop after some tokens
+			case 0: // the reader leaves the loop after some tokens
 				n := 0
 				for tok, err := range e.Generate(ctx, r) {
 					if err != nil || tok.Final == nil && tok.ID != want[n] {
@@ -103,7 +103,7 @@ func TestManyRequests(t *testing.T) {
 					}
 				}
 				return
-			case 1: // is cancelled
+			case 1: // the request is cancelled
 				var cancel context.CancelFunc
 				ctx, cancel = context.WithTimeout(ctx, time.Duration(i)*100*time.Microsecond)
 				defer cancel()
@@ -153,7 +153,7 @@ func TestBreakFreesAtOnce(t *testing.T) {
 	y := newToy(t, 40, 64, hashLM(1))
 	e := toyEngine(t, y, EngineConfig{Slots: 1})
 	defer e.Close()
-	for range e.Generate(t.Context(), Request{Prompt: prompt(10, 40, 1)}) { // would continue to the end of the context
+	for range e.Generate(t.Context(), Request{Prompt: prompt(10, 40, 1)}) { // without leaving, it would continue to the end of the context
 		break
 	}
 	if _, stats := run(t, e, Request{Prompt: prompt(10, 40, 2), MaxTokens: 3}); stats.Generated != 3 {
@@ -235,8 +235,8 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// TestFailingPass: a pass that fails, panics or computes NaN ends the requests in it; other
-// requests continue.
+// TestFailingPass checks that a pass that fails, panics or computes NaN ends the requests in it,
+// and that other requests continue.
 func TestFailingPass(t *testing.T) {
 	nan := inf(1) - inf(1)
 	for name, c := range map[string]struct {
@@ -278,7 +278,8 @@ func TestFailingPass(t *testing.T) {
 	}
 }
 
-// TestOneOfManyIsNaN: if the network reports whose logits are NaN, only that request ends.
+// TestOneOfManyIsNaN checks that if the network reports which logits are NaN, only the request with
+// these logits ends.
 func TestOneOfManyIsNaN(t *testing.T) {
 	y := newToy(t, 40, 64, hashLM(1))
 	y.after = func(slices []transformer.Slice) error {

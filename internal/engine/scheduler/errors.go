@@ -28,7 +28,7 @@ type ContextError struct {
 	Generated int // tokens generated before the context was full; 0 if the prompt alone is too long
 }
 
-// Error says what does not fit and how to fix it.
+// Error describes which text does not fit, and a remedy.
 func (e *ContextError) Error() string {
 	if e.Generated == 0 {
 		return fmt.Sprintf("scheduler: generate: a prompt of %d tokens leaves no room in a context of %d; shorten it by at least %d tokens or load the model with a larger context",
@@ -41,7 +41,7 @@ func (e *ContextError) Error() string {
 // Unwrap returns ErrContextFull.
 func (e *ContextError) Unwrap() error { return ErrContextFull }
 
-// BusyError reports that the queue is full and when to try again.
+// BusyError reports that the queue is full, and the time to wait before trying again.
 type BusyError struct {
 	Queued int           // requests waiting
 	Wait   time.Duration // estimated time until there is room for one more

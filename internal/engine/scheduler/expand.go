@@ -10,23 +10,24 @@ import (
 // Branch is one of several texts whose continuations are compared, as in a search for the likeliest
 // text.
 type Branch struct {
-	Tokens  []int32  // the whole text, prompt included; at least one token
-	Allowed []uint64 // bit set of the tokens that may follow; nil: any
+	Tokens  []int32  // the whole text, including the prompt; at least one token
+	Allowed []uint64 // bit set of the tokens that may follow; nil means any
 }
 
 // Expansion holds the possible continuations of a branch.
 type Expansion struct {
-	Next   []TokenProb // the likeliest allowed tokens, best first; of equals the lower id comes first
+	Next   []TokenProb // the likeliest allowed tokens, best first; if two are equally likely, the lower id comes first
 	Cached int         // tokens of the branch that were found in the cache
 }
 
 // Expand computes the probabilities of the tokens that may follow each branch, and returns at most
-// the top best of each. The probabilities are the network's own: temperature 1, no penalties, and
-// not renormalised if some tokens are not allowed. A branch that allows nothing has an empty
-// expansion.
+// the top best of each. The probabilities are those of the network at temperature 1 without
+// penalties, and are not renormalised if some tokens are not allowed. A branch that allows no token
+// has an empty expansion.
 //
 // All branches are computed in one pass if the cache has room for them, and any prefix that they
-// share with each other or with earlier texts is computed once. Together they take one slot.
+// share with each other or with earlier texts is computed only once. All branches together take one
+// slot.
 //
 // The errors are those of [Engine.Generate]. An error of one branch is returned for all.
 func (e *Engine) Expand(ctx context.Context, branches []Branch, top int) ([]Expansion, error) {
@@ -72,8 +73,8 @@ func (e *Engine) Expand(ctx context.Context, branches []Branch, top int) ([]Expa
 	return out, nil
 }
 
-// likeliest returns the n likeliest of the allowed tokens (nil: all), with the logarithms of their
-// probabilities.
+// likeliest returns the n likeliest of the allowed tokens (nil allows all), with their
+// log-probabilities.
 func (s *sampler) likeliest(logits []float32, allowed []uint64, n int) ([]TokenProb, error) {
 	z, err := normalizer(logits)
 	if err != nil {

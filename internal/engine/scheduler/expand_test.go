@@ -63,8 +63,8 @@ func fan(n, words int, seed uint64) []Branch {
 
 var closeEnough = cmpopts.EquateApprox(0, 1e-4)
 
-// TestExpand expands many branches at once, in caches that hold all of them or hardly one, next to
-// requests that generate: the results are the same as for each branch alone.
+// TestExpand expands many branches at once, in caches that hold all of them or hardly one, while
+// other requests generate. The results must be the same as for each branch alone.
 func TestExpand(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for name, c := range map[string]struct{ pages, slots, beside int }{
@@ -98,8 +98,8 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// TestExpandIsOnePass: the branches of a search are computed in one pass, even if there are more
-// than slots, and each shared token only once.
+// TestExpandIsOnePass checks that the branches of a search are computed in one pass, even if there
+// are more branches than slots, and each shared token only once.
 //
 // Evidence: engine · A beam finds the likeliest answer
 func TestExpandIsOnePass(t *testing.T) {
@@ -130,7 +130,7 @@ func TestExpandIsOnePass(t *testing.T) {
 	}
 }
 
-// TestExpandRefuses covers meaningless requests, failing passes, cancellation and closing.
+// TestExpandRefuses covers impossible requests, failing passes, cancellation and closing.
 func TestExpandRefuses(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	y := newToy(t, 50, 20, hashLM(1))

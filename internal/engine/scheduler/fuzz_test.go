@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// FuzzEngine runs the requests that the bytes describe, all at once, on a cache of the size they
-// describe. A request that is not cancelled gets the text of plain decoding. Afterwards every page
-// is accounted for.
+// FuzzEngine runs the requests that the bytes describe, all at once, on a cache whose size the
+// bytes also describe. A request that is not cancelled must get the text of plain decoding.
+// Afterwards every page must be accounted for.
 func FuzzEngine(f *testing.F) {
 	f.Add([]byte{8, 3, 1, 2, 3, 4, 5, 6, 7, 8})
 	f.Add([]byte{4, 9, 70, 40, 1, 60, 30, 2, 70, 40, 1, 66, 90, 4, 3, 3, 3, 200, 200, 200})

@@ -47,8 +47,8 @@ func (d missing) Draft(tokens []int32, max int, dst []int32) []int32 {
 	return dst
 }
 
-// TestFullContextIsRememberedRightly: if forced tokens fill the context while a draft is refused,
-// the cache remembers the text as decided, not as drafted.
+// TestFullContextIsRememberedRightly checks that if forced tokens fill the context while a draft is
+// refused, the cache remembers the text as decided, not as drafted.
 func TestFullContextIsRememberedRightly(t *testing.T) {
 	const words = 50
 	lm := hashLM(3)
@@ -74,8 +74,8 @@ func TestFullContextIsRememberedRightly(t *testing.T) {
 	settled(t, e, y)
 }
 
-// TestLogitsPreempted: a computation of logits that was preempted and started again returns each
-// row once.
+// TestLogitsPreempted checks that a computation of logits that was preempted and started again
+// returns each row once.
 func TestLogitsPreempted(t *testing.T) {
 	const words = 50
 	y := newToy(t, words, 5, hashLM(1))
@@ -111,14 +111,14 @@ func TestLogitsPreempted(t *testing.T) {
 	settled(t, e, y)
 }
 
-// wild forces an id that is not a token.
+// wild forces an id that is not that of a token.
 type wild struct{ lead }
 
 func (wild) Next(s, t int32) (int32, bool)       { return s + 1, true }
 func (wild) Forced(s int32, dst []int32) []int32 { return append(dst, 1, 1<<20) }
 
-// TestForcedTokenOutsideTheVocabulary: a constraint that forces an invalid token ends its own
-// request, but no other.
+// TestForcedTokenOutsideTheVocabulary checks that a constraint that forces an invalid token ends
+// only its own request.
 func TestForcedTokenOutsideTheVocabulary(t *testing.T) {
 	y := newToy(t, 50, 16, hashLM(1))
 	y.before = func(slices []transformer.Slice) error {
@@ -144,7 +144,7 @@ func TestForcedTokenOutsideTheVocabulary(t *testing.T) {
 	settled(t, e, y)
 }
 
-// dead allows nothing after some tokens.
+// dead allows no token after the first few tokens.
 type dead struct{ lead }
 
 func (c dead) Next(s, t int32) (int32, bool)       { return s + 1, s < 3 }
@@ -178,8 +178,8 @@ type namelessDrafter struct{ brokenDrafter }
 
 func (namelessDrafter) Name() string { panic("no name") }
 
-// TestSessionOutlivesAPanic: if the Name method of a drafter panics, its request fails, but the
-// session stays open to the next request.
+// TestSessionOutlivesAPanic checks that if the Name method of a drafter panics, its request fails,
+// but the session stays open to the next request.
 func TestSessionOutlivesAPanic(t *testing.T) {
 	y := newToy(t, 50, 16, hashLM(1))
 	e := toyEngine(t, y, EngineConfig{})
@@ -222,7 +222,7 @@ func TestCancelledOnce(t *testing.T) {
 	}
 }
 
-// TestInvalidRequests: a request that can never be met returns ErrInvalid, so that nobody retries
+// TestInvalidRequests checks that an impossible request returns ErrInvalid, so that nobody retries
 // it.
 func TestInvalidRequests(t *testing.T) {
 	e := toyEngine(t, newToy(t, 50, 16, hashLM(1)), EngineConfig{})
@@ -243,8 +243,8 @@ func TestInvalidRequests(t *testing.T) {
 	}
 }
 
-// TestExtremeSampling: greedy text follows the network at any temperature and with any tokens
-// banned.
+// TestExtremeSampling checks that greedy text follows the network at any temperature and with any
+// tokens banned.
 func TestExtremeSampling(t *testing.T) {
 	e := toyEngine(t, newToy(t, 50, 16, hashLM(1)), EngineConfig{})
 	want, _ := run(t, e, Request{Prompt: []int32{1, 2}, MaxTokens: 20})
@@ -256,7 +256,7 @@ func TestExtremeSampling(t *testing.T) {
 	}
 }
 
-// TestLogitsTooLarge: logits that do not fit into memory are refused in advance.
+// TestLogitsTooLarge checks that logits that do not fit into memory are refused in advance.
 func TestLogitsTooLarge(t *testing.T) {
 	if _, ok := transformer.AvailableMemory(); !ok {
 		t.Skip("the system does not say how much memory it has")
@@ -267,8 +267,8 @@ func TestLogitsTooLarge(t *testing.T) {
 	}
 }
 
-// TestSmallPassesStarveNobody: even if a pass has room only for the texts being generated, a prompt
-// still gets its turn.
+// TestSmallPassesStarveNobody checks that a prompt still gets its turn even if a pass only has room
+// for the texts that are being generated.
 func TestSmallPassesStarveNobody(t *testing.T) {
 	y := newToy(t, 50, 80, hashLM(1))
 	gate := make(chan struct{})

@@ -75,7 +75,7 @@ func (e *Engine) measure() bool {
 		}
 		return err
 	})
-	if err != nil || e.cost.known == 0 { // no free page, or a failing network: the assumed curve must do
+	if err != nil || e.cost.known == 0 { // there is no free page, or the network fails, so the assumed curve must be used
 		e.cost.known = costPoints
 	}
 	return true
@@ -120,7 +120,7 @@ func (e *Engine) fill() (abort, idle bool) {
 		}
 		s := e.queue[0]
 		before := s.admitted
-		s.admitted = true // if it is cancelled from now on, reap does the rest
+		s.admitted = true // if it is cancelled from now on, reap ends it
 		e.mu.Unlock()
 		ok := e.begin(s)
 		e.mu.Lock()
@@ -185,14 +185,14 @@ func (e *Engine) endSpeculation(s *sequence) {
 	}
 }
 
-// fail ends a sequence with an error and discards what it computed.
+// fail ends a sequence with an error and discards its pages.
 func (e *Engine) fail(s *sequence, err error) {
 	s.err = err
 	e.end(s, false)
 }
 
-// end removes a sequence from the engine; keep says whether its keys and values stay in the prompt
-// cache.
+// end removes a sequence from the engine; the parameter keep reports whether its keys and values
+// stay in the prompt cache.
 func (e *Engine) end(s *sequence, keep bool) {
 	if i := slices.Index(e.running, s); i >= 0 {
 		e.running = slices.Delete(e.running, i, i+1)

@@ -14,18 +14,18 @@ type Metrics struct {
 	Failed    uint64 // ended with an error
 	Cancelled uint64 // cancelled by their readers
 	Refused   uint64 // turned away because the queue was full
-	Preempted uint64 // times a request lost its pages and had to start again
+	Preempted uint64 // number of times that a request lost its pages and had to start again
 	Expanded  uint64 // branches expanded; not counted as requests
 
 	Passes       uint64        // forward passes
-	PassTime     time.Duration // spent in them
+	PassTime     time.Duration // total time of the forward passes
 	PromptTokens uint64        // of prompts, including cached tokens
 	CachedTokens uint64        // prompt tokens found in the cache
 	Prefilled    uint64        // computed in passes before generation
 	Decoded      uint64        // computed in passes for generation, including refused drafts
 	Generated    uint64        // generated tokens of requests that have ended
 	Forced       uint64        // generated tokens that a constraint forced
-	DecodePasses uint64        // sum of passes over the requests that ended: Generated/DecodePasses is the tokens per pass
+	DecodePasses uint64        // sum over the ended requests of their passes: Generated/DecodePasses is the number of tokens per pass
 
 	Drafters      map[string]DrafterMetrics // by name
 	DraftFailures uint64                    // drafters that panicked
@@ -48,8 +48,8 @@ type DrafterMetrics struct {
 	Accepted uint64 // tokens accepted
 }
 
-// Histogram counts durations in buckets as Prometheus expects them: Counts[i] counts those up to
-// Bounds[i] seconds.
+// Histogram counts durations in cumulative buckets, as Prometheus expects them: Counts[i] counts
+// those up to Bounds[i] seconds.
 type Histogram struct {
 	Bounds []float64
 	Counts []uint64
@@ -96,7 +96,7 @@ func (m *metrics) refused() {
 	m.mu.Unlock()
 }
 
-// left counts a request whose reader left before it had a slot.
+// left counts a request whose reader left before the request had a slot.
 func (m *metrics) left() {
 	m.mu.Lock()
 	m.m.Cancelled++

@@ -14,13 +14,13 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// loadSynth makes a network with random weights.
+// loadSynth makes and loads a network with random weights.
 func loadSynth(t testing.TB, c synth.Config, workers int) *transformer.Network {
 	t.Helper()
 	return loadFile(t, openSynth(t, c), workers)
 }
 
-// openSynth makes the file of a model with random weights. That takes longer than loading it.
+// openSynth makes the file of a model with random weights, which takes longer than loading it.
 func openSynth(t testing.TB, c synth.Config) *gguf.File {
 	t.Helper()
 	f, err := synth.Open(c)
@@ -51,9 +51,9 @@ func small(arch, quant string, seed uint64) synth.Config {
 	return c
 }
 
-// TestNetworkDraftsChangeNothing: on real networks, too, the text of a request is the same alone
-// and next to others, with every kind of draft and without, in one chunk or many, with one worker
-// or two.
+// TestNetworkDraftsChangeNothing checks on actual networks that the text of a request is the same
+// alone and together with others, with every kind of draft and without, in one chunk or many, with
+// one worker or two.
 //
 // Evidence: engine · Speculation does not change the answer
 func TestNetworkDraftsChangeNothing(t *testing.T) {
@@ -117,8 +117,8 @@ func TestNetworkDraftsChangeNothing(t *testing.T) {
 	}
 }
 
-// networkTexts runs six requests at once. known, if not nil, holds their texts, which a drafter
-// then proposes with some errors.
+// networkTexts runs six requests at once. If the parameter known is not nil, it has their texts,
+// which a drafter then proposes with some errors.
 func networkTexts(t *testing.T, e *Engine, words int, known [][]int32) [][]int32 {
 	got := make([][]int32, 6)
 	var wg sync.WaitGroup
@@ -154,8 +154,8 @@ func TestDraftModelOfAnotherVocabulary(t *testing.T) {
 	}
 }
 
-// TestDraftModelIsItsTarget: at temperature 0, a draft model that is the target itself is always
-// right.
+// TestDraftModelIsItsTarget checks that at temperature 0, a draft model that is identical to the
+// target is always right.
 func TestDraftModelIsItsTarget(t *testing.T) {
 	n, twin := loadSynth(t, small("qwen3", "f32", 1), 1), loadSynth(t, small("qwen3", "f32", 1), 1)
 	d, err := NewDraftModel(n.Hyper(), twin, DraftConfig{MinProb: 1e-9})

@@ -6,7 +6,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// page finds a free page, if necessary by evicting a prefix that nobody uses.
+// page finds a free page, if necessary by evicting a prefix that is not in use.
 func (e *Engine) page() (int32, bool) {
 	if p, ok := e.f.alloc(); ok {
 		return p, true
@@ -22,7 +22,7 @@ func (e *Engine) page() (int32, bool) {
 // left to be computed, because its logits are needed.
 func (e *Engine) reuse(s *sequence) {
 	s.kv.Len, s.insert, s.cursor = 0, 0, &e.tree.root
-	if s.task == taskScore { // it needs all logits
+	if s.task == taskScore { // it needs the logits of all tokens
 		return
 	}
 	m := e.tree.lookup(s.tokens[:len(s.tokens)-1], s.kv.Pages[:0])
@@ -39,7 +39,7 @@ func (e *Engine) reuse(s *sequence) {
 	e.f.release(m.tail)
 }
 
-// adopt takes over pages that another sequence with the same text has computed meanwhile.
+// adopt takes over pages that another sequence with the same text has computed in the meantime.
 func (e *Engine) adopt(s *sequence) {
 	if s.task == taskScore {
 		return
@@ -66,8 +66,8 @@ func (e *Engine) adopt(s *sequence) {
 	}
 }
 
-// share puts the full pages of a sequence into the tree. If another sequence put the same page
-// there first, that page is used and the sequence's own one freed.
+// share puts the full pages of a sequence into the tree. If another sequence already put the same
+// page there, that page is used and the page of this sequence is freed.
 func (e *Engine) share(s *sequence) {
 	if s.task == taskScore {
 		return
@@ -136,8 +136,8 @@ func (e *Engine) grow(s *sequence) {
 	}
 }
 
-// preempt takes a sequence's pages and puts it back at the front of the queue. Later it recomputes
-// whatever is no longer in the cache; its text continues where it was.
+// preempt takes a sequence's pages and puts it back at the front of the queue. Later the sequence
+// recomputes the tokens that are no longer in the cache, and its text continues at the same place.
 func (e *Engine) preempt(s *sequence) {
 	e.remember(s)
 	e.drop(s)

@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// minChunk is the smallest share of a pass that a prompt gets. A smaller one would read all weights
-// for little benefit.
+// minChunk is the smallest share of a pass that a prompt gets. With a smaller share, a pass would
+// read all weights for little benefit.
 const minChunk = 32
 
 // scoreChunk limits the rows of logits that a pass of taskScore keeps at a time.
@@ -59,7 +59,7 @@ func (e *Engine) pass() {
 // numberError returns the NumberError in err if it concerns only some of the pass's slices.
 func numberError(err error) *transformer.NumberError {
 	if err == nil {
-		return nil // the usual case, without the allocation below
+		return nil // the usual case; avoids the allocation below
 	}
 	var e *transformer.NumberError
 	errors.As(err, &e)
@@ -78,7 +78,7 @@ func (e *Engine) timePass(took float64, prompt, decode int) {
 		extra := e.cost.seconds(decode) - e.cost.seconds(decode-drafts)
 		if prompt == 0 {
 			base := e.cost.seconds(decode - drafts)
-			extra = min(max(took-base, extra/2), 2*extra+base/2) // anything more is caused by another process, or will soon be part of the curve
+			extra = min(max(took-base, extra/2), 2*extra+base/2) // the rest is caused by another process, or will soon be part of the curve
 		}
 		e.perDraft = extra / float64(drafts)
 	}
@@ -87,7 +87,7 @@ func (e *Engine) timePass(took float64, prompt, decode int) {
 	}
 }
 
-// compute runs the network. A panic becomes the pass's error.
+// compute runs the network. A panic is returned as the pass's error.
 func (e *Engine) compute() (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -146,9 +146,9 @@ func (e *Engine) slice(s *sequence) transformer.Slice {
 	return transformer.Slice{Seq: &s.kv, Tokens: tokens, Outputs: outputs}
 }
 
-// sharePrompts divides the budget for prompt tokens into equal shares, starting with another
-// sequence each time. Prefills get what is left over. If two sequences are about to compute the
-// same page, one waits for the other and then takes its page.
+// sharePrompts divides the budget for prompt tokens into equal shares, starting with a different
+// sequence each time. Prefills get the rest. If two sequences are about to compute the same page,
+// one waits for the other and then takes its page.
 func (e *Engine) sharePrompts(budget int) {
 	waiting := [2]int{}
 	for _, s := range e.running {
@@ -177,7 +177,7 @@ func (e *Engine) sharePrompts(budget int) {
 	}
 }
 
-// twin reports whether another sequence computes the same page as s in this pass.
+// twin reports whether another sequence computes in this pass the page that s is about to compute.
 func (e *Engine) twin(s *sequence) bool {
 	page := s.kv.Len / transformer.PageTokens
 	if page >= len(s.chain) {
@@ -191,8 +191,8 @@ func (e *Engine) twin(s *sequence) bool {
 	return false
 }
 
-// speculate chooses drafts for the generating sequences. known is the number of tokens computed
-// anyway, most the number that the pass may add.
+// speculate chooses drafts for the generating sequences. The parameter known is the number of
+// tokens that the pass computes anyway, and most is the number that it may add.
 func (e *Engine) speculate(known, most int) {
 	most = min(most, e.cfg.Speculation.PassDraft)
 	p := plan{tokens: known}

@@ -34,7 +34,7 @@ func (e *Engine) submit(seqs ...*sequence) error {
 	return nil
 }
 
-// withoutRiders returns the number of sequences that need a slot of their own.
+// withoutRiders returns the number of sequences that need a separate slot.
 func withoutRiders(list []*sequence) int {
 	n := 0
 	for _, s := range list {

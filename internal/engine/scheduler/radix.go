@@ -6,7 +6,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// radix is the prompt cache's index: it remembers which pages hold which prefixes. It is a tree
+// radix is the prompt cache's index: it records the pages that hold each prefix. It is a tree
 // whose edges are pages: a full page may have children, and a partly filled page is a leaf. The
 // tree holds one reference to each of its pages.
 //
@@ -33,9 +33,9 @@ func newRadix(f forwarder) *radix {
 	return r
 }
 
-// match is the part of a text that the tree knows.
+// match is the longest prefix of a text that the tree has.
 type match struct {
-	node   *node   // the last full page matched, the root if none
+	node   *node   // the last full page matched; the root if there is none
 	pages  []int32 // full pages, each retained for the caller
 	tokens int     // number of tokens on pages
 	tail   int32   // page with tailLen further matching tokens, to be copied; meaningless if tailLen is 0
@@ -143,7 +143,8 @@ func (r *radix) remove(n *node) {
 	r.f.release(n.page)
 }
 
-// evict frees the page of the least recently used leaf. It returns false if every page is in use.
+// evict frees the page of the least recently used leaf that no sequence uses. It returns false if
+// every page is in use.
 func (r *radix) evict() bool {
 	for n := r.root.prev; n != &r.root; n = n.prev {
 		if len(n.children) == 0 && r.f.refs(n.page) == 1 {
@@ -154,8 +155,8 @@ func (r *radix) evict() bool {
 	return false
 }
 
-// evictable counts the pages that evict could free, up to want. If a page is held only by the tree,
-// so are all pages below it.
+// evictable counts the pages that evict could free, up to the number want. If only the tree holds a
+// page, that is also true of all pages below it.
 func (r *radix) evictable(want int) int {
 	got := 0
 	for n := r.root.prev; n != &r.root && got < want; n = n.prev {

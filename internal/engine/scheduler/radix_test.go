@@ -15,8 +15,8 @@ func mallocs() uint64 {
 	return m.Mallocs
 }
 
-// TestRadixAgainstAList: the tree finds the same prefixes as a list of all inserted texts, evicts
-// only leaves, and never loses or leaks a page.
+// TestRadixAgainstAList checks that the tree finds the same prefixes as a list of all inserted
+// texts, evicts only leaves, and never loses or leaks a page.
 func TestRadixAgainstAList(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	y := newToy(t, 4, 60, nil)

@@ -8,14 +8,15 @@ import (
 // Request is one text to continue.
 type Request struct {
 	Prompt     []int32      // at least one token
-	MaxTokens  int          // maximum number of tokens to generate; 0: as many as fit the context
+	MaxTokens  int          // maximum number of tokens to generate; 0 means as many as fit into the context
 	Sample     SampleParams // the zero value is greedy
-	Constraint Constraint   // restricts what may be generated; nil: no restriction
+	Constraint Constraint   // restricts the text that may be generated; nil means no restriction
 	StopTokens []int32      // the text ends with the first of these that is generated
-	LogProbs   int          // 0: none; n > 0: for the chosen token and the n likeliest; -1: only for the chosen token
+	LogProbs   int          // 0 means none; n > 0 means the chosen token and the n likeliest; -1 means only the chosen token
 
-	// Key names the session to which the request belongs. Requests of one session share what was
-	// learned from its text. Cached prefixes are shared by all requests, whatever their keys.
+	// Key names the session to which the request belongs. Requests of one session share its history
+	// and its acceptance of drafts. Cached prefixes are shared by all requests, whatever their
+	// keys.
 	Key string
 
 	// References are texts, as tokens, that the continuation may repeat with changes, such as the
@@ -33,10 +34,10 @@ type Request struct {
 	ForcedAsDrafts bool
 }
 
-// Constraint defines which tokens may follow which. A state is one number, so that going back costs
-// nothing.
+// Constraint defines the tokens that may follow each text. A state is one number, so that going
+// back costs nothing.
 //
-// Mask, Next and Forced must agree. If Forced says that tokens must follow, they are appended
+// Mask, Next and Forced must agree. If Forced returns tokens that must follow, they are appended
 // without asking the model: the text is already determined, and the tokens are its canonical
 // spelling. With Request.ForcedAsDrafts they are only proposed, and the model may spell the same
 // text differently. A Constraint is used by one goroutine at a time, but several requests may share
@@ -48,18 +49,18 @@ type Constraint interface {
 	Forced(state int32, dst []int32) []int32 // appends the tokens that must follow, if any
 }
 
-// Drafter proposes a continuation of tokens, which hold the prompt and the generated text: it
-// appends at most max tokens to dst. Within one request, the tokens of each call begin with those
-// of the previous call. If the drafter has a method Name() string, metrics are kept under that
-// name. If it has Close(), that is called when the request ends.
+// Drafter proposes a continuation of the parameter tokens, which has the prompt and the generated
+// text. It appends at most max tokens to dst. Within one request, the tokens of each call begin
+// with those of the previous call. If the drafter has a method Name() string, metrics are kept
+// under that name. If it has Close(), that is called when the request ends.
 type Drafter interface {
 	Draft(tokens []int32, max int, dst []int32) []int32
 }
 
-// Token is one item of a stream: a token, or with Final set the end of the text.
+// Token is one item of a stream: a token, or the end of the text if Final is set.
 type Token struct {
 	ID      int32       // -1 in the final item
-	LogProb float32     // natural logarithm of the model's own probability (temperature 1, no penalties, no mask); 0 unless requested
+	LogProb float32     // natural logarithm of the model's probability (temperature 1, no penalties, no mask); 0 unless requested
 	Top     []TokenProb // the likeliest tokens, best first, if requested
 	Forced  bool        // appended because the constraint allowed nothing else; its LogProb is 0
 	Stop    bool        // one of Request.StopTokens
@@ -67,13 +68,13 @@ type Token struct {
 	Final   *Stats      // set in the last item of a stream that ended without an error
 }
 
-// TokenProb is a token and the logarithm of its probability.
+// TokenProb is a token and its log-probability.
 type TokenProb struct {
 	ID      int32
 	LogProb float32
 }
 
-// Finish says why a text ended.
+// Finish is the reason why a text ended.
 type Finish string
 
 // The reasons for which a text ends without an error.
@@ -94,14 +95,15 @@ type Stats struct {
 	Drafted   int // drafted tokens that were verified
 	Accepted  int // drafted tokens that were accepted
 	Passes    int // passes that generated, not counting prefill
-	Preempted int // times the request lost its pages and had to start again
+	Preempted int // number of times that the request lost its pages and had to start again
 
 	Queue   time.Duration // waiting for a slot
 	Prefill time.Duration // from the slot to the first token
 	Decode  time.Duration // from the first token to the last
 }
 
-// validate refuses requests that no engine could run. vocab and context are those of the network.
+// validate refuses requests that no engine could run. The parameters vocab and context are the
+// sizes of the network's vocabulary and context.
 func (r *Request) validate(vocab, context int) error {
 	if len(r.Prompt) == 0 {
 		return fmt.Errorf("%w: the prompt is empty; it needs at least one token, such as the tokenizer's BOS", ErrInvalid)

@@ -6,20 +6,21 @@ import (
 )
 
 // SampleParams controls how a token is chosen from logits. The zero value takes the likeliest
-// token, and the lowest id among equals.
+// token, or the lowest id if several are equally likely.
 //
 // The steps are, in this order: bias and penalties, temperature, top-k, top-p, min-p, as in Hugging
 // Face's transformers and vLLM. A constraint's mask comes last; see sampler.masked.
 type SampleParams struct {
-	Temperature float32 // 0: greedy
-	TopK        int     // keep the k likeliest; 0: all
-	TopP        float32 // keep the likeliest until the sum of probabilities reaches p; 0 or 1: all (Holtzman et al. 2020)
-	MinP        float32 // keep those at least MinP times as likely as the likeliest; 0: all
-	// Seed fixes the outcome: the same seed, prompt and parameters give the same text, whatever
-	// else runs. Two requests with equal seeds use the same random numbers at the same positions.
+	Temperature float32 // 0 means greedy
+	TopK        int     // keep the k likeliest; 0 means all
+	TopP        float32 // keep the likeliest until the sum of probabilities reaches p; 0 or 1 means all (Holtzman et al. 2020)
+	MinP        float32 // keep those at least MinP times as likely as the likeliest; 0 means all
+	// Seed fixes the outcome: the same seed, prompt and parameters result in the same text,
+	// whatever else is running. Two requests with equal seeds use the same random numbers at the
+	// same positions.
 	Seed uint64
 
-	RepetitionPenalty float32           // divides positive and multiplies negative logits of tokens in prompt or text (Keskar et al. 2019); 0 or 1: none
+	RepetitionPenalty float32           // divides positive and multiplies negative logits of tokens in prompt or text (Keskar et al. 2019); 0 or 1 means none
 	FrequencyPenalty  float32           // subtracted once per occurrence of the token in the generated text
 	PresencePenalty   float32           // subtracted once if a token was generated
 	Bias              map[int32]float32 // added to logits
@@ -74,7 +75,7 @@ type sampler struct {
 // scratch is memory used only within one call, so that the samplers of one goroutine can share it.
 type scratch struct {
 	cands []cand
-	mask  []float32         // logits with the tokens that a constraint forbids removed
+	mask  []float32         // logits without the tokens that a constraint forbids
 	other map[int32]float64 // the draft model's probabilities, for rejection sampling
 	bins  [nucleusBins]float64
 }
@@ -104,10 +105,11 @@ func (s *sampler) sample(logits []float32, pos int) (int32, error) {
 // masked chooses among the allowed tokens, if the token that sample chose for the same logits and
 // position is not allowed.
 //
-// It draws with other random numbers from sample's distribution, restricted to the allowed tokens.
-// Taken together, the two draws follow that restricted distribution P exactly: an allowed x is
-// drawn first with probability p(x), or second with (1−p(A))·p(x)/p(A), in sum p(x)/p(A). If
-// truncation (top-k, top-p, min-p) left no allowed token, the mask is applied before truncation.
+// It draws again, with different random numbers, from the distribution of sample restricted to the
+// set A of allowed tokens. Together, the two draws follow that restricted distribution exactly: an
+// allowed token x is drawn in the first draw with probability p(x), or in the second with
+// (1−p(A))·p(x)/p(A), which add up to p(x)/p(A). If truncation (top-k, top-p, min-p) left no
+// allowed token, the mask is applied before truncation.
 func (s *sampler) masked(logits []float32, pos int, allowed []uint64) (int32, error) {
 	s.pen.apply(logits)
 	defer s.pen.undo(logits)

@@ -4,8 +4,8 @@ import (
 	"math"
 )
 
-// logProbs returns the logarithm of the probability of a token and of the n likeliest ones.
-// The distribution is the network's own, before temperature, penalties and mask.
+// logProbs returns the log-probability of a token, and those of the n likeliest tokens. The
+// distribution is that of the network, before temperature, penalties and mask.
 func (s *sampler) logProbs(logits []float32, token int32, n int) (float32, []TokenProb, error) {
 	z, err := normalizer(logits)
 	if err != nil {
@@ -25,8 +25,8 @@ func (s *sampler) logProbs(logits []float32, token int32, n int) (float32, []Tok
 	return chosen, top, nil
 }
 
-// normalizer returns the logarithm of the sum of all weights. Subtracted from a logit, it gives the
-// logarithm of a probability.
+// normalizer returns the logarithm of the sum of all weights. A logit minus this number is a
+// log-probability.
 func normalizer(logits []float32) (float64, error) {
 	_, best, err := largest(logits)
 	if err != nil {

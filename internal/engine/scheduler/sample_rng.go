@@ -1,8 +1,8 @@
 package scheduler
 
-// Random numbers are a function of (seed, position, stream) and not of a generator's state. The
-// token at a position is chosen with the same number, whatever is drafted, rolled back or scheduled
-// in between.
+// Random numbers are a function of (seed, position, stream) and not of a generator's state. So the
+// token at a position is always chosen with the same number, whatever is drafted, rolled back or
+// scheduled in between.
 
 // The uses of randomness at one position. Their random numbers are independent of one another.
 const (
@@ -10,7 +10,7 @@ const (
 	streamMasked          // choosing again after the constraint refused the first one
 	streamAccept          // accepting a draft by rejection sampling
 	streamResidual        // choosing after a rejection
-	streamDraft           // the draft model's own choice
+	streamDraft           // the choice of the draft model
 )
 
 // mix64 is the finaliser of SplitMix64 (Steele, Lea and Flood 2014).

@@ -15,8 +15,8 @@ var errNothingAllowed = errors.New("scheduler: generate: no token is allowed her
 func largest(logits []float32) (int32, float32, error) {
 	best, at := float32(math.Inf(-1)), -1
 	i := 0
-	// A block without anything larger (or NaN, for which no comparison holds) is skipped with four
-	// comparisons.
+	// A block without a larger logit (or a NaN, for which every comparison is false) is skipped
+	// with four comparisons.
 	for ; i+4 <= len(logits); i += 4 {
 		l := logits[i : i+4 : i+4]
 		if l[0] <= best && l[1] <= best && l[2] <= best && l[3] <= best {
@@ -49,16 +49,16 @@ func nanError(i int) error {
 	return fmt.Errorf("%w: logit %d is NaN; the file's weights are damaged or overflow in this precision", ErrNaN, i)
 }
 
-// Candidates whose weight is below e^-tailNats of the best one's are dropped: together they weigh
-// less than the rounding error of the sum.
+// Candidates are dropped if their weight is below e^-tailNats times the weight of the best one:
+// together they weigh less than the rounding error of the sum.
 const (
 	tailNats    = 40
 	binsPerNat  = 8
 	nucleusBins = tailNats*binsPerNat + 1
 )
 
-// distribution fills s.cands with the tokens that temperature and truncation leave, with weights
-// relative to the best one's.
+// distribution fills s.cands with the tokens that remain after temperature and truncation, with
+// weights relative to that of the best one.
 func (s *sampler) distribution(logits []float32) error {
 	p := &s.p
 	best, few, err := s.best(logits)
@@ -89,8 +89,8 @@ func (s *sampler) distribution(logits []float32) error {
 	return nil
 }
 
-// best returns the largest logit, which must be a number. With top-k it also fills s.cands; few
-// reports that.
+// best returns the largest logit, which must be a number. With top-k it also fills s.cands, and
+// reports that in the result few.
 func (s *sampler) best(logits []float32) (best float32, few bool, err error) {
 	if few = s.p.TopK > 0 && s.p.TopK < len(logits); few {
 		if err = s.topK(logits, s.p.TopK); err == nil {
@@ -141,7 +141,7 @@ func (s *sampler) cutBelow(floor float32) {
 	s.cands = kept
 }
 
-// byRank orders by falling logit, then by rising id.
+// byRank orders by descending logit, then by ascending id.
 func byRank(a, b cand) int {
 	if a.logit != b.logit {
 		return cmp.Compare(b.logit, a.logit)
@@ -259,8 +259,8 @@ func binOf(best, logit float32, inv float64) int {
 }
 
 // expNeg computes e^x for x ≤ 0 with a relative error of 1e-8, several times faster than math.Exp.
-// It takes 2^k from the exponent bits, and a polynomial over one binade whose terms are grouped in
-// pairs so that they are computed in parallel.
+// It sets 2^k in the exponent bits, and computes the rest with a polynomial whose terms are grouped
+// in pairs, so that they are computed in parallel.
 func expNeg(x float64) float64 {
 	if x < -700 {
 		return 0

@@ -131,8 +131,8 @@ func TestDistribution(t *testing.T) {
 	}
 }
 
-// chiSquare returns how many standard deviations the counts are from the expectation (Wilson and
-// Hilferty 1931). Cells with an expectation below five are merged.
+// chiSquare returns the number of standard deviations between the counts and the expectation
+// (Wilson and Hilferty 1931). Cells with an expectation below five are merged.
 func chiSquare(counts map[int32]int, want map[int32]float64, n int) float64 {
 	sum, cells, restWant, restGot := 0.0, 0, 0.0, 0
 	add := func(got int, want float64) {
@@ -193,8 +193,8 @@ func TestSamplingFollowsTheDistribution(t *testing.T) {
 	}
 }
 
-// TestSampleThenMask: sampling first and masking only on failure gives the masked distribution;
-// reusing the first random number for the second draw would not.
+// TestSampleThenMask checks that sampling first and masking only if the token is refused results in
+// the masked distribution, which would not be so if the second draw reused the first random number.
 func TestSampleThenMask(t *testing.T) {
 	n := draws()
 	allowed := []uint64{0x0f0f_3355_1234_8001}
@@ -231,8 +231,8 @@ func TestSampleThenMask(t *testing.T) {
 	}
 }
 
-// TestRejection: accepting or replacing tokens drawn from another distribution gives the sampler's
-// own distribution.
+// TestRejection checks that accepting or replacing tokens drawn from another distribution results
+// in the sampler's distribution.
 func TestRejection(t *testing.T) {
 	n := draws()
 	for pi, p := range paramSets {
@@ -271,8 +271,8 @@ func TestRejection(t *testing.T) {
 	}
 }
 
-// TestSpeculationKeepsTheDistribution: with a draft model at temperature 1, the engine's text has
-// the same distribution as without, for both ways of accepting.
+// TestSpeculationKeepsTheDistribution checks that at temperature 1, the engine's text has the same
+// distribution with a draft model as without, for both ways of accepting.
 //
 // Evidence: engine · Speculation does not change the answer
 func TestSpeculationKeepsTheDistribution(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// TestSessionReusesItsPrefix: in an agent's session of 20 turns, next to two others, the context of
-// earlier turns is hardly ever computed again.
+// TestSessionReusesItsPrefix checks that in an agent's session of 20 turns, together with two other
+// sessions, the context of earlier turns is hardly ever computed again.
 //
 // Evidence: engine · A session computes its prefix once
 func TestSessionReusesItsPrefix(t *testing.T) {
@@ -80,7 +80,8 @@ func TestPrefillWhileToolRuns(t *testing.T) {
 	settled(t, e, y)
 }
 
-// TestTwinsShareWork: requests that arrive together with the same prompt compute it once.
+// TestTwinsShareWork checks that requests that arrive together with the same prompt compute it only
+// once.
 func TestTwinsShareWork(t *testing.T) {
 	gate := make(chan struct{})
 	y := newToy(t, 50, 400, hashLM(0.5))
@@ -107,8 +108,8 @@ func TestTwinsShareWork(t *testing.T) {
 	settled(t, e, y)
 }
 
-// TestFairness: long prompts do not stall requests that generate, and a short prompt does not wait
-// for a long one.
+// TestFairness checks that long prompts do not stall requests that generate, and that a short
+// prompt does not wait for a long one.
 //
 // Evidence: engine · Long prompts and short ones get fair turns
 func TestFairness(t *testing.T) {
@@ -172,8 +173,8 @@ func TestFairness(t *testing.T) {
 	}
 }
 
-// TestPrefillGivesWay: a prefill uses only what passes have left besides the prompts that somebody
-// waits for.
+// TestPrefillGivesWay checks that a prefill uses only the part of passes that is left after the
+// prompts that somebody waits for.
 func TestPrefillGivesWay(t *testing.T) {
 	gate := make(chan struct{})
 	y := newToy(t, 50, 400, hashLM(1))
@@ -217,8 +218,8 @@ func TestCacheTooSmall(t *testing.T) {
 	}
 }
 
-// TestPreemption: requests whose texts together do not fit the cache take turns. They are
-// preempted, and their texts are the same as alone.
+// TestPreemption checks that requests whose texts together do not fit into the cache take turns:
+// they are preempted, and their texts are the same as alone.
 func TestPreemption(t *testing.T) {
 	y := newToy(t, 50, 9, hashLM(0.3))
 	gate := make(chan struct{})
@@ -251,7 +252,7 @@ func TestPreemption(t *testing.T) {
 	settled(t, e, y)
 }
 
-// TestPassAllocations: a pass in steady state allocates almost nothing.
+// TestPassAllocations checks that a pass in steady state allocates almost nothing.
 func TestPassAllocations(t *testing.T) {
 	y := newToy(t, 50, 2000, func(prefix []int32, l []float32) {
 		clear(l)

@@ -9,8 +9,9 @@ import (
 )
 
 // exactLogits computes the logits of tokens with keys and values in F32, whatever the type of the
-// engine's cache. Callers compare logits, and where the choice of experts is close, a rounded key
-// changes it. It takes turns with the scheduler, one chunk at a time.
+// engine's cache. That is because callers compare logits, and if the choice between experts is
+// close, a rounded key can change it. It uses the network alternately with the scheduler, one chunk
+// at a time.
 func (e *Engine) exactLogits(ctx context.Context, n *transformer.Network, tokens []int32) ([][]float32, error) {
 	if err := e.enter(); err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func (e *Engine) scorePass(n *transformer.Network, c *transformer.Cache, s trans
 	return rows, err
 }
 
-// exclusively calls do, which uses the network, between two passes of the scheduler.
+// exclusively calls the function do, which uses the network, between two passes of the scheduler.
 func (e *Engine) exclusively(do func() error) error {
 	e.network.Lock()
 	defer e.network.Unlock()

@@ -35,7 +35,7 @@ type sequence struct {
 	allowed []uint64 // mask of the constraint, or of a branch
 	forced  []int32
 	edit    *editDrafter
-	spec    *speculator // nil: none
+	spec    *speculator // nil means no speculation
 
 	fed     int       // tokens computed in this pass
 	draft   []int32   // the drafted tokens at the end of those
@@ -49,7 +49,7 @@ type sequence struct {
 	next  []TokenProb // for taskExpand: the likeliest tokens
 	rider bool        // shares the slot of the previous branch
 
-	generating bool // the prompt is in the cache
+	generating bool // whether the whole prompt is in the cache
 	ended      bool
 	admitted   bool // has had a slot; guarded by Engine.mu
 	err        error
@@ -68,7 +68,7 @@ func newSequence(t task, ctx context.Context, r *Request) *sequence {
 	return s
 }
 
-// pageChain returns, for each full page of tokens, a hash of everything up to its end.
+// pageChain returns, for each full page of tokens, a hash of all tokens up to the end of the page.
 func pageChain(tokens []int32) []uint64 {
 	chain := make([]uint64, 0, len(tokens)/transformer.PageTokens)
 	h := uint64(0)

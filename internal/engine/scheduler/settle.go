@@ -58,8 +58,8 @@ func (e *Engine) settleRows(s *sequence, row, outputs int) (err error) {
 }
 
 // verify decides every token that the rows of logits can decide: the one after the known tokens,
-// and one after each drafted token as long as the drafts match the decisions. It chooses with the
-// same logits and random numbers as without drafts, so the text is the same.
+// and one after each drafted token as long as the drafts match the decisions. It uses the same
+// logits and random numbers as without drafts, so the text is the same.
 func (e *Engine) verify(s *sequence, row int) error {
 	if !s.generating {
 		s.generating = true
@@ -155,7 +155,7 @@ func (e *Engine) decide(s *sequence, row, i int) (int32, error) {
 	return token, nil
 }
 
-// nothingAllowed asks a constraint for the reason why it allows nothing, if it can give one.
+// nothingAllowed asks a constraint, if it can report one, for the reason why it allows no token.
 func nothingAllowed(c Constraint, err error) error {
 	if x, ok := c.(interface{ Err() error }); ok && errors.Is(err, errNothingAllowed) {
 		if why := x.Err(); why != nil {
@@ -165,7 +165,7 @@ func nothingAllowed(c Constraint, err error) error {
 	return err
 }
 
-// commit appends a token to the text. row is the row of its logits.
+// commit appends a token to the text. The parameter row is the index of the row of its logits.
 func (e *Engine) commit(s *sequence, token int32, row int, forced bool) error {
 	t := Token{ID: token, Forced: forced, Stop: slices.Contains(s.req.StopTokens, token), Cached: s.stats.Cached}
 	if n := s.req.LogProbs; n != 0 && !forced {

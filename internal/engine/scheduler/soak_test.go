@@ -43,8 +43,8 @@ func (m *moody) Draft(tokens []int32, max int, dst []int32) []int32 {
 
 // TestSoak sends thousands of requests of every kind through an engine with a small cache and a
 // draft model with a smaller one, while passes fail, constraints and drafters panic, and readers
-// leave. Afterwards every page of both caches is free or in the prompt cache, and nothing is
-// running.
+// leave. Afterwards every page of both caches must be free or in the prompt cache, and nothing may
+// be running.
 func TestSoak(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	const words = 40
@@ -148,9 +148,9 @@ func soak(t *testing.T, e *Engine, i, words int) {
 	}
 }
 
-// TestWarmIsCold: a real network's output does not depend on how much of the prompt was cached,
-// where the cached part ends, how the prompt was cut into passes, or the number of workers, for
-// each type of cache.
+// TestWarmIsCold checks, for each type of cache, that the output of an actual network does not
+// depend on the cached part of the prompt, on the division of the prompt into passes, or on the
+// number of workers.
 func TestWarmIsCold(t *testing.T) {
 	const words = 300
 	text := prompt(3*transformer.PageTokens+9, words, 1)

@@ -2,9 +2,9 @@ package scheduler
 
 import "math/bits"
 
-// A drafter's guesses are graded into classes from 0 to specClasses-1, the higher the better
-// founded. Acceptance is tracked per class and per range of positions within a draft: the first
-// token, the second, 2–3, 4–7, and so on.
+// A drafter's guesses are graded into classes from 0 to specClasses-1, a higher class means a more
+// reliable guess. Acceptance is tracked per class and per range of positions within a draft: the
+// first token, the second, 2–3, 4–7, and so on.
 const (
 	specClasses = 5
 	specUnknown = 2 // the class of drafters that do not grade their drafts
@@ -12,15 +12,15 @@ const (
 	specMemory  = 24 // number of guesses over which the moving averages extend
 )
 
-// acceptance estimates how often a guess is right, given that the guesses before it in its draft
-// were.
+// acceptance estimates how often a guess is right, given that all earlier guesses in the same draft
+// were right.
 type acceptance struct {
 	rate [specClasses][specRanges]float32
 	seen [specClasses][specRanges]float32
 }
 
-// newAcceptance returns the assumed acceptance of an unknown drafter. A guess that follows right
-// guesses is more often right.
+// newAcceptance returns the assumed acceptance of an unknown drafter. A guess after right guesses
+// is more likely to be right.
 func newAcceptance() acceptance {
 	var a acceptance
 	for c := range a.rate {

@@ -9,14 +9,14 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// CostPoint is the duration of a pass of some number of tokens.
+// CostPoint is the duration of a pass with a given number of tokens.
 type CostPoint struct {
 	Tokens  int
 	Seconds float64
 }
 
 // CostCurve holds the cost of passes, by ascending number of tokens, the first of which is 1. The
-// engine only compares costs with each other, so any unit of time will do.
+// engine only compares costs with each other, so any unit of time can be used.
 type CostCurve struct {
 	Points []CostPoint
 }
@@ -25,9 +25,9 @@ type CostCurve struct {
 // tokens.
 const costPoints = 8
 
-// MeasureCost runs passes of 1 to 64 tokens on an empty cache and returns the least time of each.
-// In a mixture-of-experts network the curve is steep at first, since other tokens activate other
-// experts.
+// MeasureCost runs passes of 1 to 64 tokens on an empty cache and returns the shortest duration for
+// each number of tokens. In a mixture-of-experts network the curve is steep at first, since other
+// tokens activate other experts.
 func MeasureCost(n *transformer.Network, c *transformer.Cache) (CostCurve, error) {
 	h := n.Hyper()
 	return measureCost(netForwarder{n, c}, h.Ctx, time.Now)
@@ -48,8 +48,8 @@ func measureCost(f forwarder, context int, now func() time.Time) (CostCurve, err
 // maxMeasured is the length in tokens of the longest pass that is measured.
 const maxMeasured = 64
 
-// measurePass returns the least time of several passes of n tokens, or of a single pass if it is
-// long.
+// measurePass returns the shortest duration of several passes of n tokens, or of a single pass if
+// it is long.
 func measurePass(f forwarder, n int, now func() time.Time) (least float64, err error) {
 	var seq transformer.Seq
 	defer func() {
@@ -84,8 +84,8 @@ func measurePass(f forwarder, n int, now func() time.Time) (least float64, err e
 }
 
 // costModel predicts the cost of passes. The shape is measured before there is work, and refined by
-// the passes that happen. The scale follows the passes immediately, since it drifts with the depth
-// of the context and with other load.
+// the passes that the engine runs. The scale follows the passes immediately, since it drifts with
+// the depth of the context and with other load.
 type costModel struct {
 	shape [costPoints]float64 // cost of 1, 2, 4 … tokens, relative to the cost of 1
 	scale float64             // seconds of a pass of one token
@@ -122,8 +122,8 @@ func newCostModel(c *CostCurve, experts bool) *costModel {
 	return m
 }
 
-// measured takes the time of a pass of 1<<m.known tokens. The points after it are assumed to rise
-// from there in the same proportion as before.
+// measured records the duration of a pass of 1<<m.known tokens. The costs of longer passes are
+// assumed to keep their ratio to this one.
 func (m *costModel) measured(seconds float64) {
 	i := m.known
 	m.known++
@@ -155,7 +155,7 @@ func (c *CostCurve) at(n int) float64 {
 	return a.Seconds + (b.Seconds-a.Seconds)*float64(n-a.Tokens)/float64(b.Tokens-a.Tokens)
 }
 
-// settle makes the shape rise monotonically from 1.
+// settle makes the shape increase monotonically from 1.
 func (m *costModel) settle() {
 	first := m.shape[0]
 	m.scale *= first
@@ -167,8 +167,8 @@ func (m *costModel) settle() {
 	}
 }
 
-// place returns the index of the first of the two points around n and the weight of the second,
-// which is above 1 past the end.
+// place returns the index of the first of the two points around n and the weight of the second
+// point, which is above 1 beyond the last point.
 func place(n int) (int, float64) {
 	i := min(bits.Len(uint(max(n, 1)))-1, costPoints-2)
 	lo := 1 << i

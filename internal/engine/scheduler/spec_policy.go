@@ -24,8 +24,8 @@ type drafting struct {
 	acc    acceptance
 	buf    []int32
 
-	// A guess is watched until it turns out wrong, whether it was verified or not. So the value of
-	// guesses is learned for free.
+	// Every guess is compared with the text until it turns out wrong, even if it is not verified.
+	// So the reliability of guesses is learned without cost.
 	watch      []int32
 	watched    int // number of tokens of watch that came true
 	watchClass int
@@ -42,8 +42,8 @@ type drafting struct {
 // pass and the measured acceptance. Its balance is the time gained so far by accepted tokens, minus
 // the time spent on verifying wrong ones. It begins with the time of one token and grows by one
 // hundredth of the time of each token. No draft may cost more than the balance. So if everything is
-// refused, the loss stays below half a token and 0.5 %; and if drafts are accepted, their length
-// doubles from pass to pass.
+// refused, the loss stays small, below half a token plus 0.5 %; if drafts are accepted, their
+// length doubles from pass to pass.
 type speculator struct {
 	drafters []*drafting
 	balance  float64 // seconds
@@ -56,10 +56,10 @@ type speculator struct {
 const (
 	earnRate   = 0.005
 	maxBalance = 64 // in units of the time of one token
-	// A draft must raise the expected tokens per second at least by this factor.
+	// A draft must increase the expected tokens per second by at least this factor.
 	worthwhile = 1.02
-	// A third-party drafter is costly if one whole draft takes more than this share of a pass. Then
-	// it is asked only for tokens that will be used.
+	// A third-party drafter is costly if one whole draft takes more than this share of a pass. In
+	// that case it is asked only for tokens that will be used.
 	costlyShare = 0.005
 )
 
@@ -68,7 +68,7 @@ type choice struct {
 	d     *drafting
 	n     int // its number of tokens
 	class int
-	rate  float64 // expected tokens per second of the pass with it
+	rate  float64 // expected tokens per second of the pass with this draft
 }
 
 // propose sets s.draft to the draft that is best to verify in the pass, at most limit tokens, and
@@ -150,8 +150,8 @@ func (sp *speculator) use(e *Engine, s *sequence, p *plan, d *drafting, n, class
 	p.expected += d.gain(class, n)
 }
 
-// measure finds how many tokens of a draft, at most n, give the highest expected tokens per second,
-// and that rate. perToken is the drafter's time per token.
+// measure returns the number of tokens of a draft, at most n, with which the expected tokens per
+// second are highest, and that rate. The parameter perToken is the drafter's time per token.
 func (sp *speculator) measure(e *Engine, p *plan, c *choice, n int, perToken float64) {
 	c.n, c.rate = 0, 0
 	if fixed := e.cfg.Speculation.FixedDraft; fixed > 0 {
@@ -183,8 +183,8 @@ func (d *drafting) gain(class, n int) float64 {
 	return sum
 }
 
-// allowed returns the length of a draft up to where the constraint would refuse it, or up to a stop
-// token.
+// allowed returns the length of the part of a draft before the first token that the constraint
+// refuses, or up to a stop token.
 func (sp *speculator) allowed(s *sequence, draft []int32) int {
 	c, state := s.req.Constraint, s.state
 	for i, t := range draft {
@@ -204,9 +204,9 @@ func (sp *speculator) allowed(s *sequence, draft []int32) int {
 	return len(draft)
 }
 
-// guess asks a drafter for a draft, which is then in d.buf, and returns its class. The time this
-// takes is paid from the balance, except for the time in which the draft model catches up with the
-// text.
+// guess asks a drafter for a draft, stores it in d.buf, and returns its class. The time that this
+// takes is subtracted from the balance, except for the time in which the draft model catches up
+// with the text.
 func (sp *speculator) guess(e *Engine, s *sequence, d *drafting, most int) (class int) {
 	if d.calls == 0 && d.scored == nil {
 		most = min(most, 2) // until its cost is known
@@ -289,7 +289,7 @@ func (sp *speculator) earn(e *Engine, tokens int) {
 	sp.balance = min(sp.balance+earnRate*float64(tokens)*sp.worth, maxBalance*sp.worth)
 }
 
-// nameOf returns the name under which metrics are kept.
+// nameOf returns the name under which a drafter's metrics are kept.
 func nameOf(d Drafter) string {
 	if n, ok := d.(interface{ Name() string }); ok {
 		return n.Name()

@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// speed generates with a virtual clock on which passes cost what the curve says, and returns the
-// tokens per second.
+// speed generates with a virtual clock on which passes take the time given by the cost curve, and
+// returns the tokens per second.
 func speed(t *testing.T, y *toy, real *CostCurve, r Request, cfg EngineConfig) (float64, Stats) {
 	t.Helper()
 	y.clock, y.cost = newFakeClock(), curveCost(real)
@@ -36,8 +36,8 @@ func (w *wrongModel) Draft(tokens []int32, max int, dst []int32) []int32 {
 	return dst
 }
 
-// TestNothingAccepted: if nothing is accepted, speculation costs no more than 3 %, however
-// confident the drafters are and whatever the cost curve is.
+// TestNothingAccepted checks that if no draft is accepted, speculation costs no more than 3 %,
+// however confident the drafters are and whatever the cost curve is.
 //
 // Evidence: engine · Speculation that is never accepted costs little
 func TestNothingAccepted(t *testing.T) {
@@ -75,8 +75,8 @@ func TestNothingAccepted(t *testing.T) {
 	}
 }
 
-// TestLuckRunsOut: after texts that were predicted well, one that cannot be predicted costs little
-// more.
+// TestLuckRunsOut checks that after texts that were predicted well, a text that cannot be predicted
+// takes only little longer.
 func TestLuckRunsOut(t *testing.T) {
 	old := file(100, 3)
 	good := edit(old, 2, 8)
@@ -149,8 +149,8 @@ func edit(f []int32, n int, seed uint64) []int32 {
 	return out
 }
 
-// TestRewriting: a model that rewrites a file it was shown, with some edits, generates at least 2.5
-// times as many tokens per second.
+// TestRewriting checks that a model that rewrites a file from its prompt, with some edits,
+// generates at least 2.5 times as many tokens per second.
 //
 // Evidence: engine · Speculation speeds up the rewriting of a file
 func TestRewriting(t *testing.T) {
@@ -180,8 +180,8 @@ func TestRewriting(t *testing.T) {
 	}
 }
 
-// TestLengthAdapts: the draft length follows the acceptance. An oracle that is right with
-// probability p gets a length near the best one.
+// TestLengthAdapts checks that the length of drafts adapts to the acceptance: for an oracle that is
+// right with probability p, it is near the best length.
 func TestLengthAdapts(t *testing.T) {
 	script := prompt(1500, 900, 5)
 	for _, p := range []float64{0.3, 0.6, 0.8, 0.9, 0.98} {
@@ -272,7 +272,7 @@ func TestCostModel(t *testing.T) {
 			t.Fatalf("%d tokens cost %v, %d %v", n, m.seconds(n), n+1, m.seconds(n+1))
 		}
 	}
-	// The machine turns out to be three times slower, and drafts more expensive than measured.
+	// The machine turns out to be three times slower, and drafts cost more than measured.
 	for i := range 300 {
 		m.observe(1, 0.003, false)
 		if i%2 == 0 {
@@ -282,7 +282,7 @@ func TestCostModel(t *testing.T) {
 	if a, b := m.seconds(1), m.seconds(2); math.Abs(a-0.003) > 0.0001 || math.Abs(b-0.0059) > 0.0003 || m.seconds(64) < b {
 		t.Errorf("learnt %v and %v", a, b)
 	}
-	// Or less expensive.
+	// Or drafts cost less.
 	for range 100 {
 		m.observe(32, 0.0033, true)
 	}
@@ -297,7 +297,7 @@ func TestCostModel(t *testing.T) {
 	}
 }
 
-// TestWrongCostCurve: even if the measured curve is far too low, the loss stays small.
+// TestWrongCostCurve checks that the loss stays small even if the measured curve is far too low.
 func TestWrongCostCurve(t *testing.T) {
 	low := &CostCurve{Points: []CostPoint{{1, 0.001}, {8, 0.00105}, {64, 0.0012}}}
 	text := prompt(2000, 900, 5)
@@ -328,8 +328,8 @@ func TestMeasureCost(t *testing.T) {
 	}
 }
 
-// TestMeasuresWhenIdle: an idle engine measures the cost of passes, and a request does not wait for
-// that.
+// TestMeasuresWhenIdle checks that an idle engine measures the cost of passes, and that a request
+// does not wait for that.
 func TestMeasuresWhenIdle(t *testing.T) {
 	y := newToy(t, 50, 40, hashLM(1))
 	y.clock, y.cost = newFakeClock(), curveCost(moeCurve())

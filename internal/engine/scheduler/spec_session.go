@@ -1,6 +1,6 @@
 package scheduler
 
-// sessions keeps what was learned in earlier requests. Only the scheduler's goroutine uses it.
+// sessions keeps observations from earlier requests. Only the scheduler's goroutine uses it.
 type sessions struct {
 	byKey  map[string]*session
 	acc    map[string]*acceptance // by drafter: the starting point of new sessions
@@ -9,7 +9,7 @@ type sessions struct {
 	won    float64 // moving average of a request's balance at its end, in tokens
 }
 
-// session holds what requests with the same Key share.
+// session holds the data that requests with the same Key share.
 type session struct {
 	history history
 	acc     map[string]*acceptance
@@ -17,8 +17,9 @@ type session struct {
 	used    int
 }
 
-// A drafter that did not pay off may pay off for other texts, so now and then one starts with the
-// defaults again. The number is prime, so that every drafter gets its turn some time.
+// A drafter that did not pay off may pay off for other texts, so from time to time a drafter starts
+// with the defaults again. The interval is a prime number, so that every drafter gets its turn at
+// some time.
 const retrial = 37
 
 // maxSessions is the maximum number of sessions kept; the least recently used go first.
@@ -65,8 +66,8 @@ func (t *sessions) makeRoom() {
 	}
 }
 
-// acceptanceOf returns the acceptance with which a drafter starts: that of the session if known,
-// else that of all requests, else the defaults.
+// acceptanceOf returns the acceptance with which a drafter starts: that of the session if known, or
+// else that of all requests, or else the defaults.
 func (t *sessions) acceptanceOf(s *session, name string) acceptance {
 	var a acceptance
 	switch {
@@ -95,7 +96,7 @@ func (t *sessions) learn(s *session, name string, a *acceptance) {
 	}
 }
 
-// newSpeculator collects the drafters for a request in s.spec, the best founded first.
+// newSpeculator collects the drafters for a request in s.spec, the most reliable first.
 func (e *Engine) newSpeculator(s *sequence) {
 	sp, cfg, r := &speculator{}, &e.cfg.Speculation, s.req
 	s.spec = sp // set at once: if anything below panics, the session is closed with it
@@ -129,7 +130,7 @@ func (e *Engine) newSpeculator(s *sequence) {
 	}
 }
 
-// close closes the drafters and stores what was learned.
+// close closes the drafters and stores the observations about them.
 func (sp *speculator) close(e *Engine) {
 	if sp.session != nil {
 		sp.session.busy = false

@@ -64,8 +64,8 @@ func (l *liar) Draft(tokens []int32, max int, dst []int32) []int32 {
 	return dst
 }
 
-// TestDraftsChangeNothing: the text is the same however tokens are drafted, alone or next to
-// others, with or without a constraint.
+// TestDraftsChangeNothing checks that the text is the same however tokens are drafted, alone or
+// together with other requests, with or without a constraint.
 //
 // Evidence: engine · Speculation does not change the answer
 func TestDraftsChangeNothing(t *testing.T) {
@@ -129,8 +129,8 @@ func TestDraftsChangeNothing(t *testing.T) {
 	}
 }
 
-// TestForcedTokens: forced tokens are generated whether the model would have chosen them or not,
-// and cost no pass.
+// TestForcedTokens checks that forced tokens are generated whether or not the model would have
+// chosen them, and that they cost no pass.
 func TestForcedTokens(t *testing.T) {
 	r := Request{Prompt: prompt(10, 60, 1), MaxTokens: 200, Constraint: maze{60, 50}}
 	e := toyEngine(t, newToy(t, 60, 32, hashLM(1)), EngineConfig{Speculation: SpecConfig{Off: true}})
@@ -170,7 +170,7 @@ func TestForeignPanics(t *testing.T) {
 	settled(t, e, y)
 }
 
-// TestLogProbs: log-probabilities are those of the network, whatever was drafted.
+// TestLogProbs checks that log-probabilities are those of the network, whatever was drafted.
 func TestLogProbs(t *testing.T) {
 	r := Request{Prompt: prompt(20, 50, 1), MaxTokens: 60, LogProbs: 3, Sample: SampleParams{Temperature: 0.9, Seed: 4, FrequencyPenalty: 0.2}, Drafters: []Drafter{&liar{}}}
 	collect := func(off bool) (all []Token) {

@@ -12,7 +12,7 @@ import (
 type stream struct {
 	ctx       context.Context
 	cancelled atomic.Bool
-	notify    chan struct{} // holds a value if there is something to take
+	notify    chan struct{} // contains a value if there are items to take
 
 	mu    sync.Mutex
 	items []Token
@@ -24,7 +24,7 @@ func newStream(ctx context.Context) *stream {
 	return &stream{ctx: ctx, notify: make(chan struct{}, 1)}
 }
 
-// gone reports whether nobody wants the rest.
+// gone reports whether the reader no longer wants the rest.
 func (s *stream) gone() bool { return s.cancelled.Load() || s.ctx.Err() != nil }
 
 // send appends items to the stream, and ends it if ended is set.

@@ -147,8 +147,8 @@ func (y *toy) output(s *transformer.Seq) {
 }
 
 // hashLM is a language model of low entropy: the next token depends mostly on the last two, and a
-// little on all. noise sets how much it depends on all: with a little, text repeats itself; with a
-// lot, it cannot be predicted.
+// little on all. The parameter noise sets how much it depends on all tokens: with little noise, the
+// text repeats itself; with much noise, it cannot be predicted.
 func hashLM(noise float32) func([]int32, []float32) {
 	return func(prefix []int32, logits []float32) {
 		all := uint64(1)
@@ -168,7 +168,7 @@ func hashLM(noise float32) func([]int32, []float32) {
 	}
 }
 
-// scriptLM generates script after a prompt of n tokens.
+// scriptLM generates the given script after a prompt of n tokens.
 func scriptLM(n int, script []int32) func([]int32, []float32) {
 	return func(prefix []int32, logits []float32) {
 		clear(logits)

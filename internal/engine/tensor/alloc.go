@@ -25,10 +25,10 @@ const alignment = 64
 // hugePage is the size of a huge page on Linux.
 const hugePage = 2 << 20
 
-// Arena allocates memory from large mappings that lie on huge pages where the system has them. A
-// walk over gigabytes of weights needs huge pages: with pages of 4 KiB the address translation
-// alone costs a fifth of the bandwidth. The memory lives until Close. The zero value is not usable;
-// see NewArena.
+// Arena allocates memory from large mappings that use huge pages if the system has them. A walk
+// over gigabytes of weights needs huge pages: with pages of 4 KiB, address translation alone costs
+// a fifth of the bandwidth. The memory is valid until Close. The zero value is not usable; see
+// NewArena.
 type Arena struct {
 	mu    sync.Mutex
 	chunk int

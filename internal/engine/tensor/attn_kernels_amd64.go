@@ -45,7 +45,7 @@ func tileMulF32(dst []float32, ds int, a []float32, as int, b []float32, bs, n, 
 	}
 }
 
-// tileMulF16 is tileMulF32 for half-precision b.
+// tileMulF16 is like tileMulF32, for half-precision b.
 func tileMulF16(dst []float32, ds int, a []float32, as int, b []uint16, bs, n, rows int, fix []float32) {
 	if attnISA < isaAVX2 {
 		tileMulPlain(dst, ds, a, as, b, bs, n, rows, fix)
@@ -79,7 +79,7 @@ func tileMulF16(dst []float32, ds int, a []float32, as int, b []uint16, bs, n, r
 	}
 }
 
-// tileMulI8 is tileMulF32 for 8-bit integers b.
+// tileMulI8 is like tileMulF32, for 8-bit integers b.
 func tileMulI8(dst []float32, ds int, a []float32, as int, b []int8, bs, n, rows int, fix []float32) {
 	if attnISA < isaAVX2 {
 		tileMulPlain(dst, ds, a, as, b, bs, n, rows, fix)
@@ -173,8 +173,8 @@ func scoresQ8(dst []float32, q []int8, qs []float32, sums []int32, keys []byte, 
 	}
 }
 
-// Prefetch prefetches the start of a tile that will be needed soon; within a tile the kernels
-// prefetch themselves.
+// Prefetch prefetches the start of a tile that will be needed soon; within a tile, the kernels do
+// the prefetching.
 func Prefetch(tile []byte) {
 	if len(tile) >= prefetchBytes {
 		prefetchAMD64(&tile[0], prefetchBytes)

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// sdot says whether the kernels with SDOT can run on this machine.
+// sdot reports whether the kernels with SDOT can run on this machine.
 var sdot = detect() == isaDot
 
 // tileKernel is a product of one or two rows with strides in bytes, see tileMulPlain.

@@ -26,7 +26,8 @@ func scoresQ8(dst []float32, q []int8, qs []float32, sums []int32, keys []byte, 
 	scoresQ8Plain(dst, q, qs, sums, keys, ks, blocks, rows)
 }
 
-// Prefetch would prefetch the start of a tile that will be needed soon; here it does nothing.
+// Prefetch does nothing on this architecture; on others it prefetches the start of a tile that will
+// be needed soon.
 func Prefetch([]byte) {}
 
 func widenPays() bool { return true }

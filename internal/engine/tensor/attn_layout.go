@@ -13,9 +13,9 @@ const TileTokens = 32
 
 // TileLayout describes the memory layout of the keys and values of TileTokens positions of one
 // key-value head. The keys are transposed, one row of TileTokens elements for each dimension, so
-// that the lanes of a vector are positions. Then follow the values, one row of dimensions for each
+// that the lanes of a vector are positions. The values follow, one row of dimensions for each
 // position, so that the lanes are dimensions. Both products are then sums of a broadcast number
-// times a vector, with one chain of additions for each output whatever the number of queries.
+// times a vector, with one chain of additions for each output, whatever the number of queries.
 //
 // In Q8_0 keys and values are quantised in blocks of 32 dimensions with a half-precision scale.
 // Keys are stored in groups of four dimensions per position and biased by 128, because integer dot
@@ -127,7 +127,7 @@ func (l TileLayout) putQ8(kt, vt []byte, pos int, k, v []float32) {
 }
 
 // quantise32 rounds up to 32 numbers to 8 bits and returns their half-precision scale. If a number
-// is NaN or infinite, so is the scale, so that the result shows it.
+// is NaN or infinite, so is the scale, so that the result reveals it.
 func quantise32(q *[32]int8, x []float32) uint16 {
 	*q = [32]int8{}
 	top := float32(0)

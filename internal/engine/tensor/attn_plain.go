@@ -51,8 +51,8 @@ func widen[T float32 | uint16 | int8](dst *[32]float32, src *[32]T) {
 }
 
 // softTilePlain turns the scores of one tile into weights relative to the running maximum, which it
-// raises, and adds them to the running sum. It returns the factor by which to multiply what was
-// accumulated under the old maximum.
+// raises, and adds them to the running sum. It returns the factor by which the values accumulated
+// under the old maximum must be multiplied.
 func softTilePlain(row *[TileTokens]float32, top, sum *float32, lo, hi int, scale float32) float32 {
 	lo = min(max(lo, 0), TileTokens)
 	hi = min(max(hi, lo), TileTokens)

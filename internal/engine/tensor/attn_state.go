@@ -8,8 +8,8 @@ import (
 
 // Attention accumulates softmax(q·K)·V for rows queries over the tiles of one key-value head, in
 // the streaming form of FlashAttention (arXiv:2205.14135): a running maximum, a running sum and a
-// running weighted value for each query. The result of a row is bit for bit the same whatever other
-// rows are processed with it. One Attention serves one goroutine.
+// running weighted value for each query. The result of a row is the same, bit for bit, whatever
+// other rows are processed with it. An Attention is for one goroutine at a time.
 type Attention struct {
 	rows, dim, wide int
 	acc             []float32 // rows × wide
@@ -23,8 +23,8 @@ type Attention struct {
 	scaled          []float32 // rows × TileTokens: weights times the scales of quantised values
 }
 
-// Reset starts again with rows queries of layout l. q has rows×Dim numbers, or is nil if only Merge
-// will follow.
+// Reset starts again with rows queries of layout l. The slice q has rows×Dim numbers, or is nil if
+// only Merge will follow.
 func (a *Attention) Reset(l TileLayout, rows int, q []float32) {
 	a.rows, a.dim, a.wide = rows, l.Dim, l.wide
 	a.acc = grow(a.acc, rows*l.wide)
@@ -75,7 +75,7 @@ func (a *Attention) Tile(l TileLayout, tile []byte, q []float32, lo, hi []int32,
 }
 
 // widen reports whether there are so many rows that it is faster to widen a tile of half-precision
-// numbers once for all of them than for each group of rows. The products are bit for bit the same
+// numbers once for all of them than for each group of rows. The products are the same, bit for bit,
 // either way.
 func (a *Attention) widen() bool { return a.rows >= 24 && widenPays() }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // Batch holds the activations of several tokens, in f32 and in the rounded forms that kernels read.
-// It is reused from product to product and allocates memory only when it grows.
+// A Batch is reused from product to product and allocates memory only when it grows.
 type Batch struct {
 	n, cols int
 	f32     []float32
@@ -49,8 +49,8 @@ func (b *Batch) Len() int { return b.n }
 // F32 returns row i.
 func (b *Batch) F32(i int) []float32 { return b.f32[i*b.cols : (i+1)*b.cols : (i+1)*b.cols] }
 
-// Prepare rounds rows [lo,hi) to the form that m's kernels read. Call it again after the rows have
-// changed. Distinct rows may be prepared concurrently.
+// Prepare rounds rows [lo,hi) to the form that m's kernels read. It must be called again after the
+// rows have changed. Distinct rows may be prepared concurrently.
 func (b *Batch) Prepare(m *Matrix, lo, hi int) {
 	if m.Cols != b.cols {
 		panic("tensor: prepare batch: the batch and the matrix differ in columns")

@@ -13,7 +13,7 @@ var (
 	mxfp4Values = [16]uint8{128, 129, 130, 131, 132, 134, 136, 140, 128, 127, 126, 125, 124, 122, 120, 116}
 )
 
-// mxfp4Scale returns half of the power of two that x stands for, since the stored values are
+// mxfp4Scale returns half of the power of two that x denotes, since the stored values are
 // doubled.
 func mxfp4Scale(x byte) float32 {
 	if x < 1 {

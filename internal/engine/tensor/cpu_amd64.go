@@ -6,8 +6,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// detect returns the best kernel set for this processor. The flags of package cpu also say whether
-// the operating system preserves the wide registers.
+// detect returns the best kernel set for this processor. The flags of package cpu also take into
+// account whether the operating system preserves the wide registers.
 func detect() isa {
 	x := &cpu.X86
 	switch {
@@ -19,7 +19,7 @@ func detect() isa {
 	return isaGo
 }
 
-// tile returns how many of n tokens the next kernel should take.
+// tile returns the number of the n tokens that the next kernel should take.
 func (s isa) tile(n int) int {
 	switch {
 	case s == isaAVX512:
@@ -51,7 +51,7 @@ func (s isa) pairs(l *layout, k int) bool { return s == isaAVX512 && k == 8 && l
 func (s isa) runPair(l *layout, c *call) { runAVX512(l.typ, pairTile, c) }
 
 // unpacks reports whether panels can be unpacked for multiplication by many tokens, and n tokens
-// are enough to make that pay off. For types that are simpler to decode, more tokens are needed.
+// are enough for that to pay off. For types that are simpler to decode, more tokens are needed.
 func (s isa) unpacks(l *layout, n int) bool {
 	if s != isaAVX512 || !l.form.super() {
 		return false

@@ -2,7 +2,7 @@ package tensor
 
 import "golang.org/x/sys/cpu"
 
-// The kernel sets of this processor, under the constants of amd64's.
+// The kernel sets of this processor. They use the names of the constants for amd64.
 const (
 	isaNEON = isaAVX2
 	isaDot  = isaAVX512 // NEON with SDOT
@@ -16,7 +16,7 @@ func detect() isa {
 	return isaNEON
 }
 
-// tile returns how many of n tokens the next kernel should take.
+// tile returns the number of the n tokens that the next kernel should take.
 func (s isa) tile(n int) int {
 	switch {
 	case s == isaGo:

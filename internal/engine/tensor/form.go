@@ -65,8 +65,8 @@ func (f form) offset() int32 {
 	return [forms]int32{formQ8x8: 8, formQ8x16: 16, formQ8x128: 128, formK: 32, formKx128: 128}[f]
 }
 
-// round writes the records of the row x to dst. All kernel sets give the same bits for finite
-// values.
+// round writes the records of the row x to dst. For finite values, all kernel sets produce the same
+// bits.
 func (f form) round(with isa, dst []byte, x []float32) {
 	if f == formBF16 {
 		for i, v := range x {

@@ -42,7 +42,7 @@ func (f form) superNEON(dst []byte, x []float32, sums *[16]int16) {
 	switch {
 	case -low > high:
 		peak = low
-	case -low == high: // the first value of that magnitude decides
+	case -low == high: // the first value of that magnitude decides the sign
 		for _, e := range x {
 			if abs(e) == high {
 				peak = e

@@ -55,7 +55,7 @@ func TestRoundVector(t *testing.T) {
 	}
 }
 
-// ignored reports whether byte i of a record is read by no kernel.
+// ignored reports whether no kernel reads byte i of a record.
 func ignored(f form, i int) bool {
 	i %= f.record()
 	return f.super() && (i >= 4 && i < recKSum32 || f == formKx128 && i >= recKInit+32 && i < recKQ)

@@ -10,7 +10,7 @@ var gemmISA = detect()
 type GemmSpace struct {
 	// BFloat16 lets Gemm round A and B to bfloat16, which has the range of float32 and 8 bits of
 	// precision. Gemm does so if the processor multiplies such numbers much faster (x86-64 with
-	// AMX, on Linux) and the product is large enough to benefit. Sums still have 32 bits.
+	// AMX, on Linux) and the product is large enough to benefit from it. Sums still have 32 bits.
 	BFloat16 bool
 
 	a, b []float32 // packed blocks
@@ -19,14 +19,14 @@ type GemmSpace struct {
 }
 
 // Gemm computes C = alpha·op(A)·op(B) + beta·C, where op transposes its operand if transA or transB
-// is set: op(A) is m×k, op(B) is k×n and C is m×n. Matrices are row-major with lda, ldb and ldc
+// is true: op(A) is m×k, op(B) is k×n and C is m×n. Matrices are row-major with lda, ldb and ldc
 // numbers between the starts of rows as stored: A is m rows of at least k numbers, or k rows of at
-// least m if transA is set.
+// least m if transA is true.
 //
-// It runs on the caller's goroutine. ws is its memory; nil means fresh memory each time. If beta is
-// 0, C is only written. If alpha is 0, A and B are not read, and infinities and NaNs in them do not
-// matter. C must not overlap A or B. Dimensions that are negative or do not fit the slices are a
-// mistake of the caller: Gemm panics.
+// It runs on the caller's goroutine. The parameter ws is its memory; nil means new memory each
+// time. If beta is 0, C is only written. If alpha is 0, A and B are not read, and infinities and
+// NaNs in them do not matter. C must not overlap A or B. Dimensions that are negative or do not fit
+// the slices make Gemm panic.
 //
 // The sum of an element runs over k in order, in blocks. The last bits may differ from one kernel
 // set to another, but not from one call to the next.
@@ -34,7 +34,7 @@ func Gemm(transA, transB bool, m, n, k int, alpha float32, a []float32, lda int,
 	gemmOn(gemmISA, transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, ws)
 }
 
-// gemmOn is Gemm with a given kernel set.
+// gemmOn is like Gemm, with a given kernel set.
 func gemmOn(s isa, transA, transB bool, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int, ws *GemmSpace) {
 	if m < 0 || n < 0 || k < 0 {
 		panic(fmt.Sprintf("tensor: multiply matrices: negative size in %d×%d×%d", m, n, k))
@@ -67,8 +67,8 @@ func gemmOn(s isa, transA, transB bool, m, n, k int, alpha float32, a []float32,
 	g.run()
 }
 
-// brainWork is the number of multiplications from which rounding and packing for AMX tiles pays
-// off.
+// brainWork is the smallest number of multiplications for which rounding and packing for AMX tiles
+// pays off.
 const brainWork = 1 << 16
 
 // gemmFits panics unless x can hold rows×cols numbers, with ld numbers between the starts of rows.

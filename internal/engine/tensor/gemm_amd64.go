@@ -60,7 +60,7 @@ func (s isa) packPanel(dst []float32, x gemmSide, lines, depth, width int) {
 	}
 }
 
-// packNarrow is packPlain with AVX2 vectors.
+// packNarrow is like packPlain, with AVX2 vectors.
 func packNarrow(dst []float32, x gemmSide, lines, depth, width int) {
 	if x.line == 1 {
 		packNarrowSteps(dst, x, lines, depth, width)

@@ -2,8 +2,8 @@ package tensor
 
 // The block sizes of a product, after K. Goto and R. A. van de Geijn, Anatomy of High-Performance
 // Matrix Multiplication (ACM TOMS 34:3, 2008). A panel of B, gemmDepth steps of one tile's columns,
-// stays in the first-level cache while the rows of a block of A pass by. The block of A stays in
-// the second-level cache together with the other panels.
+// stays in the first-level cache while it is multiplied by the rows of a block of A. The block of A
+// stays in the second-level cache together with the other panels.
 const (
 	gemmDepth = 224  // steps of k
 	gemmCols  = 1024 // columns of B
@@ -102,8 +102,8 @@ func (g *gemm) packsA(nr int) bool {
 	return g.n > nr && (g.a.step != 1 || g.a.line%256 == 0 && g.k > 64)
 }
 
-// packRows copies a block of A. Rows along k are copied to where they do not evict each other;
-// otherwise the block is packed into panels with the rows of a tile.
+// packRows copies a block of A. Rows along k are copied to addresses at which they do not evict
+// each other; otherwise the block is packed into panels with the rows of a tile.
 func (g *gemm) packRows(a gemmSide, rows, depth int) gemmSide {
 	if a.step == 1 {
 		line := depth + 16
@@ -150,7 +150,7 @@ func (g *gemm) packsB(mr int) bool {
 }
 
 // parts divides all into as few parts as possible of a limited length. The parts are multiples of
-// unit and as equal as such multiples can be.
+// unit and as equal as possible.
 type parts struct {
 	at, n            int // the current part
 	all, unit        int

@@ -14,8 +14,8 @@ var brainISA = sync.OnceValue(func() bool {
 	return gemmISA == isaAVX512 && x.HasAMXTile && x.HasAMXBF16 && allowTiles()
 })
 
-// amxTask holds the parameters of amxBlocks, whose assembly knows its fields. Distances are in
-// bytes.
+// amxTask holds the parameters of amxBlocks, whose assembly depends on the order of its fields.
+// Distances are in bytes.
 type amxTask struct {
 	a, b, c    *float32
 	rowC       int

@@ -2,6 +2,6 @@
 
 package tensor
 
-// allowTiles returns false: tiles are not used, because it is not known how other systems enable
-// them.
+// allowTiles returns false: tiles are not used, because this package does not know how other
+// systems enable them.
 func allowTiles() bool { return false }

@@ -6,16 +6,16 @@ import (
 	"testing"
 )
 
-// coarse reduces numbers to eight bits of precision, which is all that a bfloat16 product keeps of
-// its operands.
+// coarse reduces numbers to eight bits of precision, which is the precision that a bfloat16 product
+// keeps of its operands.
 func coarse(x []float32) {
 	for i, v := range x {
 		x[i] = math.Float32frombits(math.Float32bits(v) &^ 0xffff)
 	}
 }
 
-// TestGemmBrain multiplies matrices of numbers that bfloat16 can represent: nothing is lost except
-// in the sums.
+// TestGemmBrain multiplies matrices of numbers that bfloat16 can represent: no precision may be
+// lost except in the sums.
 //
 // Evidence: engine · Matrix products of training are exact on every kernel set
 func TestGemmBrain(t *testing.T) {

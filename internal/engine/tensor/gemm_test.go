@@ -48,8 +48,8 @@ func (g gemmCase) check(t *testing.T, r *rand.Rand, ws *GemmSpace) {
 	g.checkWith(t, r, ws, func([]float32) {}, 1e-6)
 }
 
-// checkWith is check with operands changed by prepare, and with a tolerance relative to the sum of
-// the terms' magnitudes.
+// checkWith is like check, with operands changed by the function prepare, and with a tolerance
+// relative to the sum of the terms' magnitudes.
 func (g gemmCase) checkWith(t *testing.T, r *rand.Rand, ws *GemmSpace, prepare func([]float32), tolerance float64) {
 	t.Helper()
 	ar, ac, br, bc := g.m, g.k, g.k, g.n
@@ -162,7 +162,7 @@ func FuzzGemm(f *testing.F) {
 	})
 }
 
-// TestGemmAllocates: with a GemmSpace that is large enough, a product allocates nothing.
+// TestGemmAllocates checks that a product with a large enough GemmSpace allocates nothing.
 func TestGemmAllocates(t *testing.T) {
 	a, c, ws := make([]float32, 70*70), make([]float32, 70*70), new(GemmSpace)
 	if n := testing.AllocsPerRun(10, func() {
@@ -186,7 +186,7 @@ func TestGemmLesser(t *testing.T) {
 	}
 }
 
-// TestGemmNothing: empty sums, and products with an alpha of 0, leave beta·C.
+// TestGemmNothing checks that empty sums, and products with an alpha of 0, result in beta·C.
 func TestGemmNothing(t *testing.T) {
 	nan := float32(math.NaN())
 	for _, beta := range []float32{0, 1, 0.5} {
@@ -208,7 +208,7 @@ func TestGemmNothing(t *testing.T) {
 	}
 }
 
-// TestGemmNonNumbers: a NaN or infinity affects only its own row or column.
+// TestGemmNonNumbers checks that a NaN or infinity affects only the results of its row or column.
 //
 // Evidence: engine · Matrix products of training are exact on every kernel set
 func TestGemmNonNumbers(t *testing.T) {

@@ -3,7 +3,7 @@ package tensor
 import "unsafe"
 
 // gemmTile holds the parameters of a kernel, which multiplies rows of A by the columns of one tile
-// of B: alpha·sum + beta·C. Distances are in bytes. gen/gemm knows its fields.
+// of B: alpha·sum + beta·C. Distances are in bytes. The generator gen/gemm depends on its fields.
 type gemmTile struct {
 	a, b, c     *float32
 	rowA, stepA int // distance to the next row of A, to the next step

@@ -7,8 +7,8 @@ import (
 )
 
 // TestMulAgainstGo checks that the NEON kernels compute the same bits as the plain ones. The plain
-// ones round sums to 64 bits before 32, which changes the last bit of very few results. The memory
-// after the weights is unreadable.
+// kernels round sums first to 64 bits and then to 32, which changes the last bit of very few
+// results. The memory after the weights is unreadable.
 //
 // Evidence: engine · The kernels of all processors agree
 func TestMulAgainstGo(t *testing.T) {

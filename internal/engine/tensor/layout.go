@@ -103,8 +103,8 @@ func (l *layout) blocksPerChunk() int {
 	return chunkCols / l.block
 }
 
-// places calls f for every item of the panel: src is the item's offset in a row of the ggml tensor,
-// dst the offset of the first row's value in the panel, size its bytes.
+// places calls f for every item of the panel, with the item's offset src in a row of the ggml
+// tensor, the offset dst of the first row's value in the panel, and the size of the item in bytes.
 func (l *layout) places(cols int, f func(src, dst, size int)) {
 	blocks, per := cols/l.block, l.blocksPerChunk()
 	hdr, body := l.headerBytes(), l.bodyBytes()

@@ -63,9 +63,9 @@ func newMatrix(t gguf.Type, rows, cols int, alloc Alloc, with isa) (*Matrix, err
 	return &Matrix{Rows: rows, Cols: cols, lay: l, isa: with, data: alloc(panels * panel), panel: panel, row: n}, nil
 }
 
-// SetRows fills the matrix, starting at row first, with the ggml bytes of whole rows. first is a
-// multiple of Granule, and so is the number of rows except at the end of the matrix. Distinct
-// ranges may be set concurrently.
+// SetRows fills the matrix, starting at row first, with the ggml bytes of whole rows. The parameter
+// first must be a multiple of Granule, and so must the number of rows except at the end of the
+// matrix. Distinct ranges may be set concurrently.
 func (m *Matrix) SetRows(first int, data []byte) error {
 	n := len(data) / m.row
 	switch {
@@ -96,8 +96,8 @@ func (m *Matrix) SharesForm(other *Matrix) bool { return m.lay.form == other.lay
 // Bytes returns the size of the weights in bytes.
 func (m *Matrix) Bytes() int { return len(m.data) }
 
-// Granule returns the number of which row ranges in Mul and SetRows must be a multiple, except at
-// the end.
+// Granule returns the unit of row ranges in Mul and SetRows: both ends of a range must be multiples
+// of it, except at the end of the matrix.
 func (m *Matrix) Granule() int { return panelRows }
 
 // Row writes the values of row i to dst, which holds Cols values: exactly the values of ggml's
@@ -125,8 +125,8 @@ func (m *Matrix) Row(i int, dst []float32) {
 // maxTile is the maximum number of tokens that a kernel takes at once.
 const maxTile = 16
 
-// call holds the arguments of a kernel: a panel and up to maxTile tokens. The assembly knows its
-// offsets.
+// call holds the arguments of a kernel: a panel and up to maxTile tokens. The assembly depends on
+// the offsets of its fields.
 type call struct {
 	w   unsafe.Pointer          // the panel
 	n   int                     // blocks per row, or columns for plain types
@@ -136,13 +136,13 @@ type call struct {
 }
 
 // groupBytes is the size of the part of a matrix that is processed with one tile of tokens before
-// the next: as much as fits in the second-level cache next to the activations.
+// the next: the part that fits in the second-level cache together with the activations.
 const groupBytes = 512 << 10
 
 // Mul computes rows [r0,r1) of the product with the rows toks of b (nil means all of them in
-// order): dst[j*stride+r] = W[r]·b[toks[j]]. b must have been prepared for m. r0 must be a multiple
-// of Granule, and r1 a multiple of it or Rows. Calls for different ranges may run concurrently. Mul
-// allocates nothing except scratch memory that b keeps.
+// order): dst[j*stride+r] = W[r]·b[toks[j]]. The batch b must have been prepared for m. The number
+// r0 must be a multiple of Granule, and r1 a multiple of Granule or equal to Rows. Calls for
+// different ranges may run concurrently. Mul allocates nothing except scratch memory that b keeps.
 func (m *Matrix) Mul(dst []float32, stride int, b *Batch, toks []int32, r0, r1 int) {
 	n := b.n
 	if toks != nil {

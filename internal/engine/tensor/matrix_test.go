@@ -101,7 +101,7 @@ func TestMulChecksItsArguments(t *testing.T) {
 }
 
 // TestMulKernelSetsAgree checks that the vector kernel sets compute the same bits, and that weights
-// whose scales are NaN do no harm and show in the result.
+// whose scales are NaN do no harm and are visible in the result.
 //
 // Evidence: engine · The kernels of all processors agree
 func TestMulKernelSetsAgree(t *testing.T) {

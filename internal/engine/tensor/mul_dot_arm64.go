@@ -6,10 +6,10 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// The products for arm64 are macros. A type is described by how to read scales from its header and
-// how to unpack four of its columns (blocks_arm64.h, supers_arm64.h). From this, mul_arm64.h
-// derives the kernels for 1, 2 and 4 tokens, with SDOT and without. The float types have kernels of
-// their own, in mul_float_arm64.s.
+// The products for arm64 are macros. For each type, there are macros that read the scales from its
+// header and unpack four of its columns (blocks_arm64.h, supers_arm64.h). From these, mul_arm64.h
+// derives the kernels for 1, 2 and 4 tokens, with SDOT and without. The float types have separate
+// kernels, in mul_float_arm64.s.
 
 // runDot calls the kernel of type t for k tokens: 1, 2 or 4. It returns false if there is none.
 func runDot(t gguf.Type, k int, c *call) bool {

@@ -31,8 +31,8 @@ func runGo(l *layout, k int, c *call) {
 	}
 }
 
-// fma computes a·b+c, rounded once (except that, very rarely, the intermediate rounding to 64 bits
-// shows).
+// fma computes a·b+c, rounded once (very rarely, the intermediate rounding to 64 bits affects the
+// result).
 func fma(a, b, c float32) float32 { return float32(float64(a)*float64(b) + float64(c)) }
 
 func runGoPlain(l *layout, k int, c *call) {

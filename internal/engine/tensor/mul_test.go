@@ -56,7 +56,8 @@ func halves(typ gguf.Type) []int {
 	return at
 }
 
-// fill returns adversarial weights: every byte comes from f, the scales come from scale.
+// fill returns adversarial weights: every byte is a result of f, and the scales are results of the
+// function scale.
 func fill(typ gguf.Type, rows, cols int, f func() byte, scale func() uint16) []byte {
 	n, _ := typ.RowBytes(cols)
 	w := make([]byte, rows*n)
@@ -119,7 +120,7 @@ func cases(t testing.TB, rng *rand.Rand) []caseOf {
 	}
 }
 
-// roundedRow returns a row of a batch as the kernels see it.
+// roundedRow returns a row of a batch in the form that the kernels read.
 func roundedRow(b *Batch, f form, i int) []float64 {
 	x := make([]float64, b.cols)
 	if f == formF32 {

@@ -7,8 +7,8 @@ import (
 )
 
 // Job is work that can be split: Do is called once for every i, from several goroutines at once.
-// worker is in [0, Pool.Workers()) and no two concurrent calls share it, so that it can index
-// scratch memory.
+// The parameter worker is in [0, Pool.Workers()), and no two concurrent calls have the same value
+// of it, so that it can be used as an index of scratch memory.
 type Job interface {
 	Do(worker, i int)
 }
@@ -44,16 +44,16 @@ type sleeper struct {
 	_      [48]byte // makes each one a full cache line
 }
 
-// How long a worker without work looks for some: first in a tight loop, if there is a processor for
-// every worker, then while yielding to other goroutines.
+// The time for which a worker without work looks for work: first in a tight loop, if there is a
+// processor for every worker, then while yielding to other goroutines.
 const (
 	spinRounds  = 250 // of spinPause each: 10 to 50 µs in all, depending on the duration of PAUSE
 	spinPause   = 4
 	yieldRounds = 100
 )
 
-// NewPool starts a pool with the given number of workers, including the caller of Run; below 1
-// means GOMAXPROCS. Close it when it is no longer needed.
+// NewPool starts a pool with the given number of workers, including the caller of Run; a number
+// below 1 means GOMAXPROCS. Close it when it is no longer needed.
 func NewPool(workers int) *Pool {
 	if workers < 1 {
 		workers = runtime.GOMAXPROCS(0)

@@ -83,7 +83,8 @@ func TestPoolConcurrentRuns(t *testing.T) {
 	p.Close()
 }
 
-// TestPoolSlowPieces: the caller finishes long before the workers, so that it must sleep too.
+// TestPoolSlowPieces checks a job in which the caller finishes long before the workers, so that it
+// must sleep too.
 func TestPoolSlowPieces(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	p := NewPool(4)

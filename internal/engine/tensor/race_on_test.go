@@ -2,6 +2,6 @@
 
 package tensor
 
-// raceEnabled says that the race detector is on. It makes sync.Pool drop items at random, so
+// raceEnabled reports whether the race detector is on. It makes sync.Pool drop items at random, so
 // allocations are not counted.
 const raceEnabled = true

@@ -2,8 +2,8 @@ package tensor
 
 import "unsafe"
 
-// RowStep is the number of which the length of a row for DotRows must be a multiple; shorter rows
-// are padded with zeros.
+// RowStep is the unit of the length of rows for DotRows, which must be a multiple of it; shorter
+// rows are padded with zeros.
 const RowStep = 32
 
 // DotRows multiplies rows of 8-bit integers by one row of 16-bit integers: dst[i] is the sum of the
@@ -12,8 +12,8 @@ const RowStep = 32
 // beyond that it wraps.
 //
 // The rows are contiguous, as in a file, and need no alignment. Unlike a Matrix, which interleaves
-// its rows, they can be multiplied where they are mapped. len(x) must be a multiple of RowStep and
-// rows must hold len(dst) rows; anything else is a mistake of the caller, and DotRows panics.
+// its rows, they can be multiplied in place in a mapped file. The length of x must be a multiple of
+// RowStep, and rows must have len(dst) rows; otherwise DotRows panics.
 func DotRows(dst []int32, rows []byte, x []int16) {
 	if len(x)%RowStep != 0 || len(rows) != len(dst)*len(x) {
 		panic("tensor: multiply rows: lengths do not fit")

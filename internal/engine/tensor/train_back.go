@@ -13,8 +13,9 @@ func RMSNormRow(dst, x, w []float32, eps float32) float32 {
 	return inv
 }
 
-// RMSNormBack adds the gradients of one row x and of the weights w to dx and dw. dh is the gradient
-// of RMSNormRow's result, and inv the factor that RMSNormRow returned. dh must not be dx.
+// RMSNormBack adds the gradients of one row x and of the weights w to dx and dw. The parameter dh
+// is the gradient of RMSNormRow's result, and inv is the factor that RMSNormRow returned. The
+// slices dh and dx must not be the same.
 func RMSNormBack(dx, dh, x, w []float32, inv float32, dw []float32) {
 	n := len(dx)
 	dh, x, w, dw = dh[:n], x[:n], w[:n], dw[:n]
@@ -33,9 +34,9 @@ func RMSNormBack(dx, dh, x, w []float32, inv float32, dw []float32) {
 	}
 }
 
-// SwiGLUBack is the backward pass of gain·SwiGLU(gate, up). It writes that value to act and the
-// gradients of gate and up to dgate and dup; dact is the gradient of the value. It returns the
-// gradient of gain.
+// SwiGLUBack is the backward pass of gain·SwiGLU(gate, up). It writes that value to act, and the
+// gradients of gate and up to dgate and dup. The parameter dact is the gradient of the value. The
+// result is the gradient of gain.
 func SwiGLUBack(act, dgate, dup, dact, gate, up []float32, gain float32) float32 {
 	n := len(act)
 	dgate, dup, dact, gate, up = dgate[:n], dup[:n], dact[:n], gate[:n], up[:n]

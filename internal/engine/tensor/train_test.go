@@ -172,7 +172,7 @@ func TestExpSumExtremes(t *testing.T) {
 	}
 }
 
-// TestLearningNonNumbers: a row that contains NaN becomes all NaN, rather than wrong.
+// TestLearningNonNumbers checks that a row with a NaN becomes all NaN, instead of wrong numbers.
 func TestLearningNonNumbers(t *testing.T) {
 	nan := float32(math.NaN())
 	for _, at := range []int{0, 15, 16, 36} {

@@ -65,8 +65,8 @@ func ExpSum(x []float32, top float32) float32 {
 	return sum
 }
 
-// SoftmaxRow replaces x by e^xᵢ over their sum. It is a fast Softmax without a fixed order of
-// summation.
+// SoftmaxRow replaces x by e^xᵢ over their sum. It is like Softmax, but faster and without a fixed
+// order of summation.
 func SoftmaxRow(x []float32) {
 	if len(x) > 0 {
 		Scale(x, 1/ExpSum(x, Peak(x)))
@@ -74,7 +74,7 @@ func SoftmaxRow(x []float32) {
 }
 
 // SoftmaxBack replaces ds, the gradient of the probabilities p, by the gradient of Softmax's input;
-// delta is the sum of p·ds over the row.
+// the parameter delta is the sum of p·ds over the row.
 func SoftmaxBack(ds, p []float32, delta float32) {
 	p = p[:len(ds)]
 	if softmaxBackWide(ds, p, delta) {
@@ -85,8 +85,8 @@ func SoftmaxBack(ds, p []float32, delta float32) {
 	}
 }
 
-// Rotate rotates the pairs (i, i+n) of x, which has 2·n numbers, by angles, which holds n cosines
-// and then n sines.
+// Rotate rotates the pairs (i, i+n) of x, which has 2·n numbers, by the parameter angles, which has
+// n cosines and then n sines.
 func Rotate(x, angles []float32) { rotate(x, angles, 1) }
 
 // RotateBack rotates the pairs of x back. It undoes Rotate, and turns the gradient of Rotate's

@@ -6,7 +6,7 @@ import "math"
 // that is exactly 1 at 0. ln 2 is split in two so that n·ln2 is subtracted without loss. The
 // relative error is below 2·10⁻⁷.
 const (
-	expHigh = 88.72283 // from here on the result is infinity
+	expHigh = 88.72283 // from this value on, the result is infinity
 	expLow  = -87.33654
 	log2e   = 1.44269504
 	ln2Hi   = 0.693359375
@@ -40,7 +40,7 @@ func Exp(x float32) float32 {
 	p = p*r + expC3
 	p = p*r + expC2
 	y := p*(r*r) + r + 1
-	// n reaches 128 at the top, where a single factor would overflow.
+	// For the largest results, n is 128, for which a single factor would overflow.
 	half := int32(n) / 2
 	return y * pow2(half) * pow2(int32(n)-half)
 }

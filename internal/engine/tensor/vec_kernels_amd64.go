@@ -1,7 +1,7 @@
 package tensor
 
-// The vector kernels for this processor. Those that return a number processed that many leading
-// elements.
+// The vector kernels for this processor. Kernels that return a number have processed that many
+// leading elements.
 
 func addTo(dst, x []float32) int {
 	n := whole(len(dst))
@@ -98,7 +98,7 @@ func finite(x []float32) (ok bool, n int) {
 	return finiteAVX2(&x[0], n), n
 }
 
-// whole returns how many of n elements fill whole vectors; 0 if there are no vectors.
+// whole returns the number of the n elements that fill whole vectors; 0 if there are no vectors.
 func whole(n int) int {
 	if attnISA < isaAVX2 {
 		return 0

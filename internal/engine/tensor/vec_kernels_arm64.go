@@ -2,7 +2,7 @@ package tensor
 
 // The NEON vector kernels. They return the number of leading elements that they processed.
 
-// whole returns how many of n elements the kernels process.
+// whole returns the number of the n elements that the kernels process.
 func whole(n int) int { return n &^ 15 }
 
 func addTo(dst, x []float32) int {
@@ -91,12 +91,13 @@ func fromHalfNEON(dst *float32, x *uint16, n int)
 //go:noescape
 func finiteNEON(x *float32, n int) bool
 
-// peaksNEON returns the least and the largest of n numbers.
+// peaksNEON returns the smallest and the largest of n numbers.
 //
 //go:noescape
 func peaksNEON(x *float32, n int) (low, high float32)
 
-// roundNEON rounds n numbers, times scale, to 8 bits and writes the sums of each 16.
+// roundNEON multiplies n numbers by scale, rounds them to 8 bits, and writes the sum of every 16
+// numbers.
 //
 //go:noescape
 func roundNEON(q *byte, sums *int16, x *float32, n int, scale float32)

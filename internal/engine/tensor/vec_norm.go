@@ -6,12 +6,13 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/quant"
 )
 
-// RMSNorm writes w·x/√(mean(x²)+eps) to dst (arXiv:1910.07467). dst may be x.
+// RMSNorm writes w·x/√(mean(x²)+eps) to dst (arXiv:1910.07467). The destination may be x.
 func RMSNorm(dst, x, w []float32, eps float32) {
 	dst, w = dst[:len(x)], w[:len(x)]
 	sum, n := sumSquares(x)
 	sum += sumSquaresPlain(x[n:])
-	// Rounded where ggml rounds, so that later roundings more often agree with ggml's.
+	// This is rounded at the same place as in ggml, so that later roundings agree with ggml's more
+	// often.
 	scale := 1 / float32(math.Sqrt(float64(float32(sum/float64(len(x)))+eps)))
 	if n := mulScaled(dst, x, w, scale); n < len(x) {
 		mulScaledPlain(dst[n:], x[n:], w[n:], scale)

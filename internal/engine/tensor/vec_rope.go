@@ -12,11 +12,11 @@ type RopeConfig struct {
 	Pairs   bool      // dimension 2i is paired with 2i+1; otherwise i with i+Dims/2
 	Base    float32   // base of the wavelengths
 	Scale   float32   // positions are multiplied by it: 1/factor for linear interpolation; 0 means 1
-	Factors []float32 // Llama 3.1: Dims/2 divisors of the frequencies; nil for none
+	Factors []float32 // for Llama 3.1: Dims/2 divisors of the frequencies; nil means none
 
 	// YaRN (arXiv:2309.00071): frequencies that make more than BetaFast turns within OrigCtx are
-	// kept, those that make less than BetaSlow turns are interpolated, and those between are mixed.
-	// Ext is its strength, 0 for none.
+	// kept, those that make less than BetaSlow turns are interpolated, and those in between are
+	// mixed. Ext is the strength of YaRN; 0 means none.
 	Ext, BetaFast, BetaSlow float32
 	OrigCtx                 int
 	Magnitude               float32 // factor of cosine and sine; 0 means 1
@@ -63,7 +63,8 @@ func NewRope(cfg RopeConfig) (*Rope, error) {
 	return r, nil
 }
 
-// yarnRange returns the range of pairs over which kept frequencies change to interpolated ones.
+// yarnRange returns the range of pairs in which frequencies change gradually from kept to
+// interpolated ones.
 func (c RopeConfig) yarnRange() (low, high float64) {
 	if c.Ext == 0 {
 		return 0, 0

@@ -69,7 +69,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestExp compares exp with the library's over its range and at its ends.
+// TestExp compares exp with that of the standard library, over its range and at both ends of it.
 func TestExp(t *testing.T) {
 	for x := -87.0; x < 88; x += 0.0137 {
 		got, want := float64(Exp(float32(x))), math.Exp(float64(float32(x)))

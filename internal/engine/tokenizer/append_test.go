@@ -2,7 +2,8 @@ package tokenizer
 
 import "testing"
 
-// TestAppendGoesOn: if a text is appended in two halves, no space is put before the second half.
+// TestAppendGoesOn checks that if a text is appended in two halves, no space is put before the
+// second half.
 func TestAppendGoesOn(t *testing.T) {
 	tok := mustNew(t, tinyChars())
 	ids := tok.Append(tok.Encode("hel", false), "lo", false)

@@ -13,8 +13,8 @@ type byteBPE struct {
 	*merger
 }
 
-// newByteBPE builds the model. It also returns how many merges name pieces that the vocabulary
-// lacks.
+// newByteBPE builds the model. It also returns the number of merges with pieces that the vocabulary
+// does not have.
 func newByteBPE(c *Config, v *vocab, pre preTokenizer) (*byteBPE, int, error) {
 	alphabet := newAlphabet()
 	v.setRaw(alphabet.decode)
@@ -36,7 +36,7 @@ func (b *byteBPE) append(dst []int32, text string, _ bool) []int32 {
 	return b.split(dst, text, b.stages)
 }
 
-// split cuts s by the first stage and the pieces by the others.
+// split cuts s with the first stage, and the resulting pieces with the other stages.
 func (b *byteBPE) split(dst []int32, s string, stages []stage) []int32 {
 	first, rest := stages[0], stages[1:]
 	for i := 0; i < len(s); {
@@ -82,7 +82,7 @@ func rankedPairs(merges []string, v *vocab) (*pairTable, int, error) {
 }
 
 // alphabet is the byte encoding of GPT-2, which writes bytes as visible characters: printable
-// Latin-1 stands for itself, other bytes are mapped to characters from U+0100 on.
+// Latin-1 characters are written as themselves, and other bytes as characters from U+0100 on.
 type alphabet struct {
 	runes [256]rune
 	bytes [0x144]int16 // by character; -1 for characters that stand for no byte
@@ -106,8 +106,7 @@ func newAlphabet() *alphabet {
 	return a
 }
 
-// decode appends the bytes that a piece stands for. Characters outside the alphabet stand for
-// themselves.
+// decode appends the bytes that a piece denotes. Characters outside the alphabet denote themselves.
 func (a *alphabet) decode(dst []byte, piece string) []byte {
 	for i := 0; i < len(piece); {
 		r, n := utf8.DecodeRuneInString(piece[i:])

@@ -5,13 +5,13 @@ import (
 	"sync/atomic"
 )
 
-// cacheSlots is the number of words a cache holds.
+// cacheSlots is the number of words in a cache.
 const cacheSlots = 1 << 15
 
 // longestCached is the length in bytes of the longest word that is cached.
 const longestCached = 64
 
-// wordCache remembers the tokens of words that are not pieces. A word's hash selects two slots, and
+// wordCache stores the tokens of words that are not pieces. A word's hash selects two slots, and
 // the word replaces the entry in one of them. So the cache is bounded, needs no lock, and can be
 // used by any number of goroutines.
 type wordCache struct {
@@ -35,7 +35,7 @@ func (c *wordCache) get(h uint64, word string) ([]int32, bool) {
 	return nil, false
 }
 
-// put remembers a word. It keeps copies of its arguments.
+// put stores a word. It keeps copies of its arguments.
 func (c *wordCache) put(h uint64, word string, ids []int32) {
 	if len(word) > longestCached {
 		return

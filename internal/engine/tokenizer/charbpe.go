@@ -20,8 +20,8 @@ type charBPE struct {
 // pairs of longer ones would take quadratic time.
 const longestMerged = 1024
 
-// newScoredBPE builds the model llama: any two symbols that make a piece are merged, in order of
-// the piece's score.
+// newScoredBPE builds the model llama: any two symbols that together are a piece are merged, in
+// order of the piece's score.
 func newScoredBPE(c *Config, v *vocab) (*charBPE, error) {
 	if c.Scores == nil {
 		return nil, fmt.Errorf("tokenizer: read vocabulary: the model llama needs tokenizer.ggml.scores")
@@ -58,8 +58,8 @@ func newCharBPE(c *Config, v *vocab) *charBPE {
 	return &charBPE{classes: classes(), merger: m}
 }
 
-// append appends the tokens of text; fresh says that the text follows a special token or begins the
-// text.
+// append appends the tokens of text; the parameter fresh reports whether it follows a special token
+// or is at the start of the whole text.
 func (b *charBPE) append(dst []int32, text string, fresh bool) []int32 {
 	if b.prefix && fresh && text != "" {
 		text = " " + text
@@ -77,7 +77,7 @@ func (b *charBPE) append(dst []int32, text string, fresh bool) []int32 {
 
 // line appends the tokens of text that is not cut by stages.
 func (b *charBPE) line(dst []int32, s string) []int32 {
-	// A run of line ends is looked up as a whole, because no merges lead to such pieces.
+	// A run of line ends is looked up as a whole, because such pieces are not the result of merges.
 	if b.stages != nil && s[0] == '\n' {
 		if id := b.words.find(s); id >= 0 {
 			return append(dst, id)

@@ -13,9 +13,9 @@ func unescape(dst []byte, piece string) []byte {
 	return append(dst, strings.ReplaceAll(piece, string(gap), " ")...)
 }
 
-// charSymbols maps characters to symbols and knows which characters occur next to each other in
+// charSymbols maps characters to symbols, and records the pairs of characters that are adjacent in
 // some piece. Text can be cut between any other two characters without changing its tokens, since
-// no merge crosses there. This splits text into words even if no pre-tokenizer does.
+// no merge crosses that position. So text is split into words even if there is no pre-tokenizer.
 type charSymbols struct {
 	size   int // of the vocabulary
 	ascii  [utf8.RuneSelf]sym
@@ -25,7 +25,7 @@ type charSymbols struct {
 	bloom  []uint64 // a bit for the hash of each pair with a rune beyond ASCII
 }
 
-// bloomBits is the number of bits in the Bloom filter of pairs. A false hit only makes a word
+// bloomBits is the number of bits in the Bloom filter of pairs. A false positive only makes a word
 // longer.
 const bloomBits = 1 << 21
 
@@ -112,7 +112,7 @@ func (c *charSymbols) append(dst []sym, word string) []sym {
 	return dst
 }
 
-// join records that two characters occur next to each other in a piece.
+// join records that two characters are adjacent in a piece.
 func (c *charSymbols) join(a, b rune) {
 	if a < utf8.RuneSelf && b < utf8.RuneSelf {
 		c.pairs[a][b/64] |= 1 << (b % 64)
@@ -122,7 +122,7 @@ func (c *charSymbols) join(a, b rune) {
 	c.bloom[h/64] |= 1 << (h % 64)
 }
 
-// joined reports whether two characters may occur next to each other in a piece.
+// joined reports whether two characters may be adjacent in a piece.
 func (c *charSymbols) joined(a, b rune) bool {
 	if a < utf8.RuneSelf && b < utf8.RuneSelf {
 		return c.pairs[a][b/64]>>(b%64)&1 != 0
@@ -135,7 +135,8 @@ func pairBit(a, b rune) uint64 {
 	return (uint64(a)<<21 | uint64(b)) * 0x9E3779B97F4A7C15 >> (64 - 21) % bloomBits
 }
 
-// next returns the end of the word that starts at i: the first place after i that no piece crosses.
+// next returns the end of the word that starts at i: the first position after i that no piece
+// crosses.
 func (c *charSymbols) next(s string, i int) int {
 	r, n := utf8.DecodeRuneInString(s[i:])
 	for last := plain(r); ; last = r {

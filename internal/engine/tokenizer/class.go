@@ -25,15 +25,15 @@ const (
 // classPage is the number of runes whose classes are stored together as one page.
 const classPage = 256
 
-// classTable holds the classes of all runes; equal pages are stored once.
+// classTable has the classes of all runes; equal pages are stored once.
 type classTable struct {
 	ascii [utf8.RuneSelf]class
 	index [(unicode.MaxRune + 1) / classPage]uint16
 	pages [][classPage]class
 }
 
-// classes is built on first use. Unicode's range tables are exact but too slow to search for every
-// rune.
+// The variable classes is initialised on first use. Unicode's range tables are exact but too slow
+// to search for every rune.
 var classes = sync.OnceValue(func() *classTable {
 	flat := make([]class, unicode.MaxRune+1)
 	for _, row := range []struct {
@@ -82,7 +82,7 @@ func each(t *unicode.RangeTable, f func(rune)) {
 // of returns the class of a rune.
 func (t *classTable) of(r rune) class { return t.pages[t.index[r/classPage]][r%classPage] }
 
-// at returns the class and size of the rune at s[i:]. Past the end both are 0. A byte that is not
+// at returns the class and size of the rune at s[i:]. Beyond the end both are 0. A byte that is not
 // valid UTF-8 counts as U+FFFD, a symbol, of size 1, so that no byte is ever lost.
 func (t *classTable) at(s string, i int) (class, int) {
 	if i < len(s) && s[i] < utf8.RuneSelf {
@@ -91,7 +91,7 @@ func (t *classTable) at(s string, i int) (class, int) {
 	return t.atWide(s, i)
 }
 
-// atWide is at for runes beyond ASCII. It is separate so that at can be inlined.
+// atWide is like at, for runes beyond ASCII. It is separate so that at can be inlined.
 func (t *classTable) atWide(s string, i int) (class, int) {
 	if i >= len(s) {
 		return 0, 0

@@ -7,43 +7,43 @@ import (
 	"strings"
 )
 
-// Kind is the purpose of a token, numbered as in the key tokenizer.ggml.token_type.
+// Kind is the purpose of a token. The numbers are those of the key tokenizer.ggml.token_type.
 type Kind uint8
 
 // The kinds of tokens. In a file, 0 and numbers greater than Byte count as Unused.
 const (
 	Normal      Kind = 1 // a piece of text
-	Unknown     Kind = 2 // stands for text that the vocabulary lacks
-	Control     Kind = 3 // frames the conversation; text becomes one only on request
+	Unknown     Kind = 2 // denotes text that the vocabulary does not have
+	Control     Kind = 3 // marks parts of a conversation; text becomes one only on request
 	UserDefined Kind = 4 // a piece of text that is always one token
-	Unused      Kind = 5 // a slot in the vocabulary without a meaning
+	Unused      Kind = 5 // an entry of the vocabulary without a meaning
 	Byte        Kind = 6 // one byte, written <0xHH>
 )
 
-// Config holds a vocabulary and its rules, as in the metadata of a GGUF file. The id of a special
+// Config is a vocabulary with its rules, as in the metadata of a GGUF file. The id of a special
 // token is nil if the file has none.
 type Config struct {
 	Model  string    // "gpt2", "llama", "gemma4" or "bert"
 	Pre    string    // the pre-tokenizer of gpt2, one of PreTokenizers
-	Name   string    // general.name; the only sign of Phi-3's rules for special tokens
+	Name   string    // general.name; Phi-3's rules for special tokens can only be recognised by it
 	Pieces []string  // by id, as written in the file: "Ġthe", "▁the"
-	Kinds  []Kind    // by id; nil: all Normal
+	Kinds  []Kind    // by id; nil means all Normal
 	Scores []float32 // by id, for llama: pieces with higher scores are merged first
 	Merges []string  // "left right", in order of rank, for gpt2 and gemma4
 
 	BOS, EOS, EOT, EOM, Unknown   *int32
 	FIMPad, FIMRepo, FIMSeparator *int32
 
-	AddBOS, AddEOS *bool // nil: the model's default
-	SpacePrefix    *bool // llama: put a space before the text; nil: true
-	Lowercase      *bool // bert: nil: true
-	StripAccents   *bool // bert: nil: the value of Lowercase
+	AddBOS, AddEOS *bool // nil means the model's default
+	SpacePrefix    *bool // llama: put a space before the text; nil means true
+	Lowercase      *bool // for bert; nil means true
+	StripAccents   *bool // for bert; nil means the value of Lowercase
 }
 
-// maxText bounds the bytes of a vocabulary, so that offsets into it fit 32 bits.
+// maxText is the maximum number of bytes in a vocabulary, so that offsets into it fit into 32 bits.
 const maxText = math.MaxInt32
 
-// check reports what makes a vocabulary unusable for any model.
+// check returns an error if no model can use the vocabulary.
 func (c *Config) check() error {
 	n := len(c.Pieces)
 	if n == 0 {
@@ -121,8 +121,8 @@ func (c *Config) checkIDs(warnings *[]string) {
 	}
 }
 
-// sides returns which special tokens swallow white space next to them, which GGUF files do not say.
-// The rules are those of the models' tokenizer.json.
+// sides determines the special tokens that remove the white space next to them, which GGUF files do
+// not record. The rules are those of the models' tokenizer.json.
 func (c *Config) sides(v *vocab) func(id int32) special {
 	name := strings.ToLower(c.Name)
 	phi3 := strings.Contains(name, "phi-3") || strings.Contains(name, "phi3")

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A Cutter cuts text into the words that merges do not cross. A new vocabulary learns its merges
-// from these words.
+// A Cutter cuts text into the words that merges do not cross. The merges of a new vocabulary are
+// learned from these words.
 type Cutter struct {
 	classes *classTable
 	stages  []stage
@@ -27,7 +27,8 @@ func (c *Cutter) Words(text string) iter.Seq[string] {
 	return func(yield func(string) bool) { c.words(text, c.stages, yield) }
 }
 
-// words cuts s by the first stage and the pieces by the others. It returns false if yield did.
+// words cuts s with the first stage, and the resulting pieces with the other stages. It returns
+// false if yield did.
 func (c *Cutter) words(s string, stages []stage, yield func(string) bool) bool {
 	if len(stages) == 0 {
 		return yield(s)
@@ -42,7 +43,7 @@ func (c *Cutter) words(s string, stages []stage, yield func(string) bool) bool {
 	return true
 }
 
-// SpellBytes writes bytes as the pieces of gpt2 vocabularies do: each as one visible character.
+// SpellBytes writes bytes as in the pieces of gpt2 vocabularies: each as one visible character.
 func SpellBytes(b string) string {
 	a := newAlphabet()
 	var s strings.Builder

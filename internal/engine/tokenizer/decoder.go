@@ -25,7 +25,7 @@ func (d *Decoder) Write(id int32) string {
 // resets the Decoder for another text.
 func (d *Decoder) Flush() string { return d.take(true) }
 
-// take returns the held bytes up to the first character that more bytes could complete.
+// take returns the held bytes up to the first incomplete character that more bytes could complete.
 func (d *Decoder) take(all bool) string {
 	end := 0
 	valid := true

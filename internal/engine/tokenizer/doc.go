@@ -8,28 +8,29 @@
 //	ids := t.Encode("func main() {}", false)
 //	text := t.Decode(ids) // "func main() {}"
 //
-// A Tokenizer is immutable and safe for concurrent use. It knows four models of vocabularies, named
-// as in the key tokenizer.ggml.model:
+// A Tokenizer is immutable and safe for concurrent use. It supports four models of vocabularies,
+// named as in the key tokenizer.ggml.model:
 //
-//   - gpt2: byte-level BPE. Text is cut into words by the pre-tokenizer that tokenizer.ggml.pre
-//     names, and the bytes of each word are merged by rank. Every string of bytes survives Encode
-//     and Decode, valid UTF-8 or not.
+//   - gpt2: byte-level BPE. Text is cut into words by the pre-tokenizer named in
+//     tokenizer.ggml.pre, and the bytes of each word are merged by rank. Every string of bytes
+//     survives Encode and Decode, valid UTF-8 or not.
 //   - llama: SentencePiece BPE. Characters are merged by score, spaces are written ▁, and
 //     characters without a piece become byte tokens.
-//   - gemma4: the same over ranked merges.
-//   - bert: WordPiece, for embedding models. It lower-cases and drops what it does not know.
+//   - gemma4: like llama, with ranked merges.
+//   - bert: WordPiece, for embedding models. It writes text in lower case and drops unknown
+//     characters.
 //
 // # Special tokens
 //
-// Control tokens such as <|im_start|> frame a conversation, so text from outside must not be able
-// to write them: Encode with special false never yields one. With special true they are matched
-// wherever they are written, leftmost and longest first. User-defined tokens are ordinary text that
-// happens to be one token, and match either way.
+// Control tokens such as <|im_start|> mark the parts of a conversation, so untrusted text must not
+// be able to produce them: Encode with special = false never returns one. With special = true they
+// are recognised wherever they are written, leftmost and longest first. User-defined tokens are
+// ordinary text that is always one token, and are recognised in both cases.
 //
 // # What is not reversed
 //
-// Decode(Encode(x)) is x for gpt2 vocabularies, unless the vocabulary marks special tokens that
-// swallow the white space around them (Phi-3) or lacks some bytes. For llama and gemma4
+// Decode(Encode(x)) is x for gpt2 vocabularies, unless the vocabulary has special tokens that
+// remove the white space around them (Phi-3) or does not have all bytes. For llama and gemma4
 // vocabularies it is x unless x contains ▁ (U+2581), which those models read as a space, or bytes
 // that the vocabulary has no token for.
 //
@@ -40,5 +41,5 @@
 //   - gemma4 was compared with llama.cpp only on a synthetic vocabulary (equal on 1,500 random
 //     texts).
 //   - Text is not normalised. Qwen's tokenizer.json asks for NFC; llama.cpp does not normalise
-//     either, and text must survive.
+//     either, and text must not be changed.
 package tokenizer

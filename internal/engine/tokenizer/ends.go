@@ -3,8 +3,8 @@ package tokenizer
 import "slices"
 
 // Texts of tokens that end a turn or a document. Converters do not always mark them in the
-// metadata. So a token with such a text counts as an end token, and as a control token whatever its
-// type says.
+// metadata. So a token with such a text is treated as an end token, and as a control token whatever
+// its type is.
 func endTexts() []string {
 	return []string{
 		"<|eot_id|>", "<|eom_id|>", // Llama 3
@@ -25,8 +25,8 @@ func endTexts() []string {
 	}
 }
 
-// Texts of tokens that frame code to be filled in; the first one found counts. A model that writes
-// one of these has gone beyond its task.
+// Texts of tokens that mark the parts of code to be filled in; the first one found is used. A model
+// that writes one of these has gone beyond its task.
 func fillTexts() [3][]string {
 	return [3][]string{
 		{"<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]"},

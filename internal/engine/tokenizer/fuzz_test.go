@@ -55,7 +55,7 @@ func checkRoundTrip(t *testing.T, tok *Tokenizer, text string, special bool) {
 	if got := tok.Decode(ids); got != want {
 		t.Fatalf("Decode(Encode(%q)) is %q", text, got)
 	}
-	const beyond = 1 << 20 // after an id that is no token, text continues
+	const beyond = 1 << 20 // after an id that is not a token, text continues
 	if got := tok.Append([]int32{beyond}, text, special); got[0] != beyond || !tok.prefix && !slices.Equal(got[1:], ids) {
 		t.Fatalf("Append gives %v, Encode %v", got, ids)
 	}
@@ -79,7 +79,7 @@ func checkRoundTrip(t *testing.T, tok *Tokenizer, text string, special bool) {
 	}
 }
 
-// representable returns text as it looks in a vocabulary that lacks some bytes.
+// representable returns the form of a text in a vocabulary that does not have all bytes.
 func representable(m *byteBPE, text string) string {
 	var b strings.Builder
 	for i := range len(text) {

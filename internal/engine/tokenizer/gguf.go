@@ -77,7 +77,7 @@ func array[T any](f *gguf.File, key, of string, get func(string) ([]T, bool), ou
 	return nil
 }
 
-// defaults sets the special tokens of files that do not name any: those of the first models of each
+// defaults sets the special tokens if the file has none: those of the first models of each
 // kind.
 func (c *Config) defaults() {
 	id := func(n int32) *int32 {

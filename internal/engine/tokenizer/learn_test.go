@@ -9,14 +9,14 @@ import (
 	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
-// TestVectorsWithoutVocabulary checks pre-tokenizers whose test vectors came without the
+// TestVectorsWithoutVocabulary checks pre-tokenizers whose test vectors are available without the
 // vocabulary. A piece has the same ids wherever it occurs, so texts that are one piece reveal the
 // ids of that piece in other texts. The test removes known pieces from both ends of a text and
 // learns a single piece left in between. Wrong cuts lead to contradictions.
 func TestVectorsWithoutVocabulary(t *testing.T) {
 	for _, c := range []struct {
-		name, wrong string // wrong is a similar row that must not fit
-		least       int    // uses of pieces that must be proved
+		name, wrong string // wrong is a similar row that must fail
+		least       int    // minimum number of matches of known pieces
 	}{
 		{"llama-bpe", "qwen2", 60},
 		{"command-r", "qwen2", 60},
@@ -42,7 +42,8 @@ func TestVectorsWithoutVocabulary(t *testing.T) {
 	}
 }
 
-// learnAll goes over the vectors until nothing more can be learned.
+// learnAll calls learn for all vectors five times, after which no more pieces can be learned, and
+// returns the number of known pieces that matched in the last round.
 func learnAll(t *testing.T, name string, vs []vector) (int, error) {
 	t.Helper()
 	known := map[string][]int32{}
@@ -69,8 +70,8 @@ func mustRow(t *testing.T, name string) preTokenizer {
 	return row
 }
 
-// learn removes known pieces from both ends of a text's ids, records a single piece that is left,
-// and returns how many known pieces matched.
+// learn removes known pieces from both ends of a text's ids, records the rest if it is a single
+// piece, and returns the number of known pieces that matched.
 func learn(known map[string][]int32, words []string, ids []int32) (int, error) {
 	fitted := 0
 	for len(words) > 0 {

@@ -18,7 +18,7 @@ type merger struct {
 	chars      *charSymbols // nil: symbols are bytes
 	bytes      [256]int32   // the token of each byte, -1 where there is none
 	unknown    int32        // token for characters without tokens; -1: use those of U+FFFD
-	wholeWords bool         // a word that is a piece becomes that piece, even if no merges lead to it
+	wholeWords bool         // a word that is a piece becomes that piece, even if it is not a result of merges
 
 	whole []atomic.Int32 // by id: whether merging the bytes of a piece yields the piece: 0 unknown, 1 yes, 2 no
 	cache wordCache
@@ -61,8 +61,8 @@ func (m *merger) word(dst []int32, word string) []int32 {
 	return dst
 }
 
-// reached reports whether merging a piece's own bytes yields the piece. For some pieces no merges
-// lead to them.
+// reached reports whether merging the bytes of a piece results in the piece. That is not so for all
+// pieces.
 func (m *merger) reached(id int32) bool {
 	switch m.whole[id].Load() {
 	case 1:
@@ -119,8 +119,8 @@ func (m *merger) emit(dst []int32, word string, id sym) []int32 {
 }
 
 // emitBytes appends the byte tokens of a character. If one is missing, it appends the unknown
-// token, if there is one. Otherwise the byte is one that the makers of the vocabulary never met: a
-// control character then gets no tokens, and any other byte gets the tokens of U+FFFD.
+// token, if there is one. Otherwise the byte did not occur in the texts from which the vocabulary
+// was made: a control character then gets no tokens, and any other byte gets the tokens of U+FFFD.
 func (m *merger) emitBytes(dst []int32, char string) []int32 {
 	from := len(dst)
 	for i := range len(char) {
@@ -139,5 +139,5 @@ func (m *merger) emitBytes(dst []int32, char string) []int32 {
 	return dst
 }
 
-// replacement is U+FFFD, which stands for bytes that are not a character.
+// replacement is U+FFFD, which replaces bytes that are not a character.
 const replacement = "\uFFFD"

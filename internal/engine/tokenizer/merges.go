@@ -5,13 +5,13 @@ import (
 	"math/rand/v2"
 )
 
-// A sym is a symbol that merges work on. It is a token id, or an id beyond the vocabulary for a
+// A sym is an operand of merges. It is a token id, or an id beyond the vocabulary for a
 // character that occurs in pieces but is not a piece itself. For a character of the word that
 // occurs in no piece, it is the complement of an offset, and thus negative.
 type sym = int32
 
 // merge is the result of merging a pair of symbols: its priority in the upper half (the lowest is
-// merged first), the token in the lower half.
+// merged first), and the resulting token in the lower half.
 type merge = uint64
 
 // noMerge is the value of a pair that is not merged; it comes after all others.
@@ -45,7 +45,7 @@ func newPairTable(n int) *pairTable {
 	}
 }
 
-// set adds a pair unless it is already present: the first merge of a pair counts.
+// set adds a pair unless it is already present: the first merge of a pair is kept.
 func (t *pairTable) set(l, r sym, m merge) {
 	key := pairKey(l, r)
 	at := key * t.factor >> t.shift
@@ -73,11 +73,11 @@ func (t *pairTable) get(l, r sym) merge {
 	}
 }
 
-// shortWord is the number of symbols up to which scanning all pairs for the best one is faster than
-// a heap.
+// shortWord is the largest number of symbols for which scanning all pairs for the best one is
+// faster than using a heap.
 const shortWord = 32
 
-// scratch holds the buffers for merging a long word. They are reused from word to word.
+// scratch has the buffers for merging a long word. They are reused from word to word.
 type scratch struct {
 	symbols    []sym
 	merges     []merge
@@ -86,7 +86,7 @@ type scratch struct {
 }
 
 // apply merges symbols in place until no pair has a merge, and returns the remaining symbols. It
-// always merges the best pair first, and among equal pairs the leftmost.
+// always merges the best pair first, and of equally good pairs the leftmost.
 func (t *pairTable) apply(s *scratch, symbols []sym) []sym {
 	if len(symbols) <= shortWord {
 		return t.applyShort(symbols)
@@ -124,8 +124,9 @@ func (t *pairTable) applyShort(symbols []sym) []sym {
 	return symbols[:n]
 }
 
-// applyLong keeps the pairs in a heap ordered by priority and position. Entries that a merge makes
-// stale stay in the heap; they are recognised because their position now has a different priority.
+// applyLong is like apply, with the pairs in a heap ordered by priority and position. Entries that
+// a merge makes stale stay in the heap; they are recognised because their position now has a
+// different priority.
 func (t *pairTable) applyLong(s *scratch, symbols []sym) []sym {
 	n := len(symbols)
 	s.prev, s.next, s.merges, s.heap = s.prev[:0], s.next[:0], s.merges[:0], s.heap[:0]
@@ -165,7 +166,7 @@ func (t *pairTable) applyLong(s *scratch, symbols []sym) []sym {
 	return out
 }
 
-// update looks the pair of two neighbours up again.
+// update looks up the pair of two neighbours again.
 func (s *scratch) update(t *pairTable, symbols []sym, at, after int32) {
 	s.merges[at] = t.get(symbols[at], symbols[after])
 	s.push(at, s.merges[at])

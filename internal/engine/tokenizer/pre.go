@@ -11,16 +11,16 @@ import (
 type preTokenizer struct {
 	names      []string // values of tokenizer.ggml.pre
 	stages     []stage  // each one cuts the pieces of the previous one
-	wholeWords bool     // a word that is a piece of the vocabulary becomes that piece, even if no merges lead to it
-	addBOS     bool     // unless the file says otherwise
+	wholeWords bool     // a word that is a piece of the vocabulary becomes that piece, even if it is not a result of merges
+	addBOS     bool     // unless the file specifies otherwise
 	chars      bool     // merges run over characters with spaces written ▁, not over bytes
 }
 
 // preTokenizers is the table. A new row needs the split rules of the model's tokenizer.json, its
-// names and a vector.
+// names and a test vector.
 func preTokenizers() []preTokenizer {
-	// These are shared by several rows. The rules are those of tokenizer.json, with which the
-	// models were trained.
+	// These stages are shared by several rows. The rules are those of tokenizer.json, with which
+	// the models were trained.
 	numbers := isolate(runOf(number, 0))
 	oneNumber := isolate(runOf(number, 1))
 	threeNumbers := isolate(runOf(number, 3))

@@ -3,7 +3,7 @@ package tokenizer
 // specials finds special tokens in text, leftmost first and longest first. It is a trie of the
 // tokens' texts.
 type specials struct {
-	root  [256]int32 // the nodes of the first bytes, 0: none
+	root  [256]int32 // the nodes of the first bytes; 0 means none
 	plain [256]bool  // whether a user-defined token starts with the byte
 	some  [2]bool    // whether there are any tokens to find: [0] user-defined ones, [1] any
 	nodes []specialNode
@@ -11,8 +11,8 @@ type specials struct {
 
 type specialNode struct {
 	b       byte
-	child   int32 // the first, 0: none
-	sibling int32 // the next, 0: none
+	child   int32 // the first; 0 means none
+	sibling int32 // the next; 0 means none
 	id      int32 // the token that ends here, or -1
 	token   special
 }
@@ -20,7 +20,7 @@ type specialNode struct {
 // special describes how a special token behaves in text.
 type special struct {
 	always      bool // user-defined: found even if special tokens are not requested
-	left, right bool // swallows the white space before or after it
+	left, right bool // removes the white space before or after it
 }
 
 // newSpecials builds the trie of a vocabulary's special tokens.
@@ -70,8 +70,8 @@ func (s *specials) child(at int32, b byte) int32 {
 	return at
 }
 
-// find returns the first special token at or after i and its position, or id -1. Unless all is set,
-// it finds user-defined tokens only.
+// find returns the first special token at or after i and its position, or id -1. If all is false,
+// it finds only user-defined tokens.
 func (s *specials) find(text string, i int, all bool) (id int32, start, end int, t special) {
 	if all && !s.some[1] || !all && !s.some[0] {
 		return -1, len(text), len(text), t
@@ -98,5 +98,5 @@ func (s *specials) find(text string, i int, all bool) (id int32, start, end int,
 	return -1, len(text), len(text), t
 }
 
-// isBlank reports whether c is ASCII white space, which special tokens swallow.
+// isBlank reports whether c is ASCII white space, which special tokens remove.
 func isBlank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }

@@ -13,7 +13,7 @@ type stage func(t *classTable, s string, i int) int
 // if it does not match.
 type match func(t *classTable, s string, i int) int
 
-// isolate turns a rule into a stage in the way of the "isolated" splits of Hugging Face's
+// isolate converts a rule to a stage that is like the "isolated" splits of Hugging Face's
 // tokenizers: every match is a piece, and so is the text between two matches.
 func isolate(m match) stage {
 	return func(t *classTable, s string, i int) int {
@@ -44,7 +44,7 @@ func runOf(want class, limit int) match {
 	}
 }
 
-// spaced also matches one rune of white space before a match of m: \s?…
+// spaced matches m, and one rune of white space before it if there is one: \s?…
 func spaced(m match) match {
 	return func(t *classTable, s string, i int) int {
 		if c, n := t.at(s, i); c&space != 0 {
@@ -56,7 +56,7 @@ func spaced(m match) match {
 	}
 }
 
-// oneOf tries alternatives in order and matches what the first one that matches does.
+// oneOf tries alternatives in order, and returns the match of the first one that matches.
 func oneOf(ms ...match) match {
 	return func(t *classTable, s string, i int) int {
 		for _, m := range ms {

@@ -59,7 +59,7 @@ func mustNew(tb testing.TB, c Config) *Tokenizer {
 	return t
 }
 
-// written returns the pieces of ids as the vocabulary writes them.
+// written returns the pieces of ids as they are written in the vocabulary.
 func written(t *Tokenizer, ids []int32) []string {
 	var out []string
 	for _, id := range ids {

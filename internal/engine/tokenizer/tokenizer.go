@@ -20,13 +20,13 @@ type Tokenizer struct {
 
 // model encodes text without special tokens.
 type model interface {
-	// append appends the tokens of text; fresh says that the text begins here or follows a special
-	// token.
+	// append appends the tokens of text; the parameter fresh reports whether the text begins here
+	// or follows a special token.
 	append(dst []int32, text string, fresh bool) []int32
 }
 
-// New builds a tokenizer. If the vocabulary cannot work, it returns an error that says why; mere
-// suspicions are reported by Warnings.
+// New builds a tokenizer. If the vocabulary cannot be used, it returns an error with the reason;
+// less serious problems are reported by Warnings.
 func New(c Config) (*Tokenizer, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func New(c Config) (*Tokenizer, error) {
 	t.specials = newSpecials(v, c.sides(v))
 	t.bos, t.eos = c.BOS, c.EOS
 	t.addBOS, t.addEOS = pre.addBOS || c.Model == "llama" || c.Model == "bert", false
-	if c.AddBOS != nil && !(pre.chars && pre.addBOS) { // Gemma 4 needs it, though early files say otherwise
+	if c.AddBOS != nil && !(pre.chars && pre.addBOS) { // Gemma 4 needs it, although early files specify otherwise
 		t.addBOS = *c.AddBOS
 	}
 	if c.AddEOS != nil {
@@ -60,7 +60,7 @@ func New(c Config) (*Tokenizer, error) {
 	return t, nil
 }
 
-// build builds the model that the Config names.
+// build builds the model named in the Config.
 func (t *Tokenizer) build(c *Config, pre preTokenizer) error {
 	var dropped int
 	var err error
@@ -83,8 +83,8 @@ func (t *Tokenizer) build(c *Config, pre preTokenizer) error {
 	return err
 }
 
-// Warnings describes anything suspicious in the vocabulary, in words for a log; usually it returns
-// nothing.
+// Warnings describes anything suspicious in the vocabulary, in messages for a log; usually it
+// returns nothing.
 func (t *Tokenizer) Warnings() []string { return slices.Clone(t.warnings) }
 
 // Encode returns the tokens of text. If special is true, special tokens written in the text become
@@ -97,8 +97,8 @@ func (t *Tokenizer) Encode(text string, special bool) []int32 {
 // Count returns the number of tokens of a text, without special tokens.
 func (t *Tokenizer) Count(text string) int { return len(t.Encode(text, false)) }
 
-// Append appends to dst the tokens that Encode makes of text. After a token of text, the text is
-// taken as its continuation: the space that llama vocabularies put before a text is added only if
+// Append appends to dst the tokens that Encode returns for text. After a token of text, the text is
+// treated as its continuation: the space that llama vocabularies put before a text is added only if
 // dst is empty or ends with a special token.
 func (t *Tokenizer) Append(dst []int32, text string, special bool) []int32 {
 	fresh := len(dst) == 0 || t.isMark(dst[len(dst)-1])

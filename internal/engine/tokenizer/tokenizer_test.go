@@ -56,8 +56,8 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// TestWholeWords checks that a piece that no merges lead to is used only if the pre-tokenizer says
-// so.
+// TestWholeWords checks that a piece that is not a result of merges is used only if the
+// pre-tokenizer specifies that.
 func TestWholeWords(t *testing.T) {
 	for pre, want := range map[string][]string{"qwen2": {"x", "y"}, "llama-bpe": {"xy"}} {
 		c := tinyBytes()
@@ -72,7 +72,7 @@ func TestWholeWords(t *testing.T) {
 	}
 }
 
-// TestSwallowing checks special tokens that swallow the white space next to them.
+// TestSwallowing checks special tokens that remove the white space next to them.
 func TestSwallowing(t *testing.T) {
 	c := tinyChars()
 	c.Name = "Phi-3-mini"
@@ -139,7 +139,7 @@ func TestMetadata(t *testing.T) {
 			t.Errorf("id %d beyond the vocabulary is %d %q %q", id, k, p, b)
 		}
 	}
-	// If the file does not say, llama has a BOS and gpt2 does not.
+	// If the file does not specify it, llama has a BOS and gpt2 does not.
 	if !mustNew(t, tinyChars()).AddBOS() || mustNew(t, tinyBytes()).AddBOS() {
 		t.Error("AddBOS by default")
 	}

@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// vocab is the table of pieces: with the text in the file and the bytes they stand for.
+// vocab is the table of pieces, with their texts in the file and the bytes that they denote.
 type vocab struct {
 	pieces  []string // as written in the file
-	raw     []string // the bytes that each piece stands for
+	raw     []string // the bytes that each piece denotes
 	kinds   []Kind
 	written *index // of pieces
 	seed    maphash.Seed
@@ -46,8 +46,8 @@ func newVocab(c *Config) (*vocab, error) {
 // size returns the number of tokens.
 func (v *vocab) size() int { return len(v.pieces) }
 
-// setRaw fills in the bytes of each token: special tokens stand for their own text, byte tokens for
-// their byte, and the others for the bytes that decode appends.
+// setRaw fills in the bytes of each token: for special tokens, those of their text; for byte
+// tokens, their byte; and for the others, the bytes that decode appends.
 func (v *vocab) setRaw(decode func(dst []byte, piece string) []byte) {
 	total := 0
 	for _, p := range v.pieces {
@@ -141,7 +141,7 @@ func (x *index) add(text string, id int32) (int32, bool) {
 // find returns the id of a text, or -1.
 func (x *index) find(text string) int32 { return x.findHash(maphash.String(x.seed, text), text) }
 
-// findHash is find for a text whose hash is known.
+// findHash is like find, for a text whose hash is known.
 func (x *index) findHash(h uint64, text string) int32 {
 	for at := h & x.mask; ; at = (at + 1) & x.mask {
 		slot := x.slots[at]

@@ -6,13 +6,13 @@ package tokenizer
 //
 //	[^\r\n\p{L}\p{N}]?\p{L}+ | \p{N}+ | ?[^\s\p{L}\p{N}]+ | \s*[\r\n]+ | \s+(?!\S) | \s+
 type words struct {
-	contractions bool   // (?i:'s|'t|'re|'ve|'m|'ll|'d): tried first, or for cased words after them
+	contractions bool   // (?i:'s|'t|'re|'ve|'m|'ll|'d): tried first, or, for cased words, after them
 	cased        bool   // words are [^\r\n\p{L}\p{N}]?U*L+ or …U+L*, so that camelCase is split in two
 	marks        bool   // \p{M} counts as a letter
 	phrases      bool   // single spaces between letters are part of the word
 	han          bool   // \p{Han}+ is a word of its own and not part of a cased word
-	digits       int    // \p{N}{1,digits}; 0: no limit
-	tail         string // [tail]* after punctuation belongs to it
+	digits       int    // \p{N}{1,digits}; 0 means no limit
+	tail         string // [tail]* after punctuation is part of it
 	tailOnce     bool   // [tail]? instead of [tail]*
 }
 
@@ -63,7 +63,7 @@ func (w *words) word(t *classTable, s string, i int, c class, n int) int {
 	return e
 }
 
-// phrase extends a word that ends at i over marks, and over single spaces followed by letters.
+// phrase extends a word that ends at i by marks, and by single spaces followed by letters.
 func phrase(t *classTable, s string, i int) int {
 	for {
 		c, n := t.at(s, i)
@@ -78,9 +78,9 @@ func phrase(t *classTable, s string, i int) int {
 	}
 }
 
-// casedWord matches [^\r\n\p{L}\p{N}]?U*L+, else [^\r\n\p{L}\p{N}]?U+L*, where U may stand before
-// and L after a change of case, each followed by an optional contraction. The attempts come in the
-// order of a backtracking regular expression.
+// casedWord matches [^\r\n\p{L}\p{N}]?U*L+, or else [^\r\n\p{L}\p{N}]?U+L*, where U may stand
+// before and L after a change of case, each followed by an optional contraction. The attempts come
+// in the order of a backtracking regular expression.
 func (w *words) casedWord(t *classTable, s string, i int, c class, n int) int {
 	var not class
 	if w.han {
@@ -104,7 +104,7 @@ func (w *words) casedWord(t *classTable, s string, i int, c class, n int) int {
 }
 
 // rising matches U*L+ at i. Modifiers, marks and letters without case are both U and L, so the
-// longest run of U may have to give back its last rune to leave one L.
+// longest run of U may have to be shortened by its last rune, so that one L remains.
 func rising(t *classTable, s string, i int, not class) int {
 	given := i // the end of the last rune in the run that is both U and L
 	j := i

@@ -2,8 +2,8 @@ package toolformat
 
 import "encoding/json"
 
-// AnswerGrammar describes messages whose answer is JSON text matching a schema, preceded by
-// reasoning if the format has any.
+// AnswerGrammar describes messages whose answer is JSON text that matches a schema, after reasoning
+// if the format has any.
 func (f *Format) AnswerGrammar(schema json.RawMessage, c Choice) *Grammar {
 	b := &grammarBuilder{f: f, c: c, g: &Grammar{Rules: map[string]*Rule{}}}
 	if ch := f.Channels; ch != nil {
@@ -38,6 +38,6 @@ func (f *Format) CallsOrAnswerGrammar(tools []Tool, schema json.RawMessage, c Ch
 	return calls, nil
 }
 
-// JSONArguments reports whether the arguments of a call are written as JSON, so that texts in them
-// are escaped.
+// JSONArguments reports whether the arguments of a call are written as JSON, so that strings in
+// them are escaped.
 func (f *Format) JSONArguments() bool { return f.Syntax == Object || f.Syntax == JSON }

@@ -10,7 +10,7 @@ type extent struct {
 	begun bool
 }
 
-// read returns how much of s belongs to the value, and whether the value ends there.
+// read returns the number of bytes of s that belong to the value, and whether the value ends there.
 func (e *extent) read(s string) (n int, done bool) {
 	for i := 0; i < len(s); i++ {
 		if e.str {
@@ -122,8 +122,8 @@ func (p *Parser) readJSON() (string, jsonEnd) {
 	case m == nil && p.done:
 		return p.eat(n), jsonWait
 	case m == nil:
-		// A character cut in two is left to be read again. That does no harm, because none of its
-		// bytes mean anything in JSON.
+		// An incomplete character will be read again. That is harmless, because none of its bytes
+		// has a special meaning in JSON.
 		return p.eat(whole(p.buf[:n])), jsonWait
 	case p.call.json.str:
 		p.call.json.read(m.text[:1])

@@ -7,8 +7,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// bare handles a bracket in the answer, pos bytes ahead, where a call may stand without any marker.
-// start says that only white space precedes it.
+// bare handles a bracket in the answer, pos bytes ahead, at which a call without any marker may
+// begin. The parameter start reports whether only white space precedes it.
 func (p *Parser) bare(pos int, start bool) bool {
 	rest := p.buf[pos:]
 	is := no
@@ -104,7 +104,7 @@ func (p *Parser) readOnly(size int) {
 	}
 }
 
-// answer is yes, no, or not decided yet.
+// An answer is yes, no, or not decided yet.
 type answer uint8
 
 const (
@@ -113,7 +113,7 @@ const (
 	yes
 )
 
-// looksLikeCall reports whether a text that begins with a bracket begins like a call.
+// looksLikeCall reports whether a text, which begins with a bracket, may be a call.
 func (p *Parser) looksLikeCall(s string) answer {
 	wait := no
 	if p.more() {
@@ -156,7 +156,7 @@ func (p *Parser) afterWord(pos int) bool {
 }
 
 // looksLikePython reports whether s begins with the name of a function, followed by the name of an
-// argument or by no argument.
+// argument or by an empty list of arguments.
 func (p *Parser) looksLikePython(s string, wait answer) answer {
 	end := strings.IndexAny(s, "( \n\t\r[]{},:;'\"")
 	switch {

@@ -43,7 +43,7 @@ func BenchmarkParser(b *testing.B) {
 	}
 }
 
-// BenchmarkContent reads prose that holds no marker.
+// BenchmarkContent reads prose without markers.
 func BenchmarkContent(b *testing.B) {
 	f := Lookup("hermes-json")
 	text := strings.Repeat("This changes the loop so that it stops at the end of the file. ", 1000)
@@ -79,7 +79,7 @@ func BenchmarkRender(b *testing.B) {
 	}
 }
 
-// BenchmarkGrammar makes the grammar of some tools.
+// BenchmarkGrammar creates the grammar of some tools.
 func BenchmarkGrammar(b *testing.B) {
 	f := Lookup("qwen3-coder-xml")
 	b.ReportAllocs()

@@ -12,7 +12,7 @@ import (
 // maxName is the length in bytes of the longest accepted head of a call.
 const maxName = 1024
 
-// maxSpace is the maximum length of white space that is held back to see what follows.
+// maxSpace is the maximum length of white space that is held back until the text after it is known.
 const maxSpace = 1024
 
 // call is the call that is being read.
@@ -28,7 +28,7 @@ type call struct {
 	obj   object
 	param param
 	value literal
-	keys  int // arguments begun
+	keys  int // number of arguments begun
 }
 
 // open begins a section, or a call without one.
@@ -47,7 +47,7 @@ func (p *Parser) open(m *mark) {
 	}
 }
 
-// section reads what stands between calls.
+// section reads the text between calls.
 func (p *Parser) section() bool {
 	n := spaces(p.buf)
 	if n > maxSpace {
@@ -92,7 +92,7 @@ func (p *Parser) section() bool {
 	return p.stray()
 }
 
-// listed reads the punctuation of a list of calls, each of which begins with open.
+// listed reads the punctuation of a list of calls, each of which begins with the text open.
 func (p *Parser) listed(n int, open string, call func(*Parser) bool) bool {
 	switch c := p.buf[n]; {
 	case open != "" && c == open[0]:
@@ -107,15 +107,15 @@ func (p *Parser) listed(n int, open string, call func(*Parser) bool) bool {
 	return true
 }
 
-// passed discards punctuation that followed a call.
+// passed discards punctuation after a call.
 func (p *Parser) passed() {
 	if p.calls > p.opened {
 		p.raw = p.raw[:0]
 	}
 }
 
-// stray handles text that does not belong between calls. The text ends the section, or shows that
-// there was no section.
+// stray handles text that is not allowed between calls. It means that the section has ended, or
+// that there was no section.
 func (p *Parser) stray() bool {
 	if p.calls > p.opened {
 		p.leave()
@@ -173,12 +173,12 @@ func (p *Parser) head() bool {
 	return p.named(head)
 }
 
-// takesObject reports whether c begins a call in the object syntax where a name should stand.
+// takesObject reports whether c begins a call in the object syntax in place of a name.
 func (p *Parser) takesObject(c byte) bool {
 	return c == '{' && p.f.Syntax != Loose || c == '[' && p.f.Syntax == JSON
 }
 
-// named begins the call whose head was read.
+// named begins the call whose head has been read.
 func (p *Parser) named(head string) bool {
 	h := p.f.Head
 	name, attrs := head, ""

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Caps lists what a template accepts.
+// Caps lists the features that a template accepts.
 type Caps struct {
 	System    bool // a system message
 	Answers   bool // an assistant's message
@@ -15,13 +15,13 @@ type Caps struct {
 	Parallel  bool // several calls in one message
 	Results   bool // messages of the role tool
 	Reasoning bool // an assistant's thinking, in a message that calls a tool
-	LongIDs   bool // ids of calls in any form; otherwise ids must be nine letters and digits
+	LongIDs   bool // ids of calls in any form; if false, ids must be nine letters and digits
 	Repeats   bool // two user messages in a row
 	CallText  bool // calls together with text in one message
 	CallThink bool // calls together with text and thinking in one message
 }
 
-// The needles that probes put into conversations and look for in the rendered text.
+// The needles: texts that probes put into conversations and look for in the rendered text.
 const (
 	needleUser   = "needle-user"
 	needleSystem = "needle-system"
@@ -32,7 +32,7 @@ const (
 	needleThink  = "needle-think"
 )
 
-// probe finds out what the template accepts.
+// probe determines the features that the template accepts.
 func (t *Template) probe() error {
 	user := Message{Role: "user", Content: needleUser}
 	if _, err := t.try(Conversation{Messages: []Message{user}}, shape{}, needleUser); err != nil {
@@ -84,7 +84,7 @@ func (t *Template) takes(c Conversation, needles ...string) bool {
 	return err == nil
 }
 
-// probeCalls finds out in which form the template accepts calls and their results.
+// probeCalls determines the form in which the template accepts calls and their results.
 func (t *Template) probeCalls(user Message, tools []Tool) {
 	call := func(id string) Message {
 		return Message{Role: "assistant", Calls: []Call{{
@@ -127,8 +127,8 @@ func (t *Template) probeCalls(user Message, tools []Tool) {
 	t.caps.CallThink = t.caps.CallText && t.takes(turn(said, result(short)), needleValue, needleResult)
 }
 
-// probeArgs reports whether the template takes arguments as an object or as JSON text. The wrong
-// form fails, or shows in how it is printed.
+// probeArgs reports whether the template takes arguments as an object or as JSON text. With the
+// wrong form, rendering fails, or the printed form is recognisably wrong.
 func (t *Template) probeArgs(c Conversation) bool {
 	for _, argsText := range []bool{false, true} {
 		as := t.shape

@@ -51,7 +51,7 @@ func (p *Parser) header() bool {
 	return p.channel(head)
 }
 
-// channel begins the part of the message that a header announces.
+// channel begins the part of the message that follows a header.
 func (p *Parser) channel(head string) bool {
 	ch := p.f.Channels
 	to := field(head, ch.To)
@@ -91,8 +91,8 @@ func field(head, mark string) string {
 	return word
 }
 
-// body reads the beginning of a message to a function: its arguments, or calls with the format's
-// own markers.
+// body reads the beginning of a message to a function: its arguments, or calls with the markers of
+// the format.
 func (p *Parser) body() bool {
 	p.eat(spaces(p.buf))
 	if p.buf == "" {
@@ -128,8 +128,8 @@ func (p *Parser) body() bool {
 	return true
 }
 
-// aside reads the rest of a message that goes neither to the user nor to a function, for example
-// code for a machine that the model imagines.
+// aside reads the rest of a message that is addressed neither to the user nor to a function, for
+// example code for an interpreter that does not exist.
 func (p *Parser) aside() bool {
 	pos, m := p.c.content.find(p.buf, p.more())
 	if m == nil && !p.done {

@@ -2,7 +2,7 @@ package toolformat
 
 import "strings"
 
-// compiled holds the markers of a format, grouped by the parser state in which they count.
+// compiled holds the markers of a format, grouped by the parser state in which they are recognised.
 type compiled struct {
 	content   marks // in the answer
 	thinking  marks // in reasoning

@@ -26,8 +26,8 @@ func (g *Grammar) Compile(v *grammar.Vocab, control map[string]int32) (*grammar.
 	return compiled, nil
 }
 
-// TriggerTokens returns the control tokens that only calls begin with. A trigger that is plain text
-// contributes none.
+// TriggerTokens returns the control tokens with which only calls begin. A trigger that is plain
+// text contributes none.
 func (g *Grammar) TriggerTokens(control map[string]int32) []int32 {
 	c := newControls(control)
 	var ids []int32
@@ -100,7 +100,7 @@ func (c *controls) literal(s string) grammar.Node {
 }
 
 // textOnly removes stops that free text cannot contain anyway, because a control token is part of
-// them, and stops made redundant by other stops.
+// them, and stops that are redundant because of other stops.
 func (c *controls) textOnly(stops []string) []string {
 	var out []string
 	for i, s := range stops {

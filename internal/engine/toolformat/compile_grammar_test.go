@@ -44,9 +44,10 @@ func accepts(g *grammar.Grammar, ids map[string]int32, text string) (int, bool) 
 	return len(text), g.Accepts(state)
 }
 
-// TestCompile: the grammar of every format compiles, with and without control tokens, and accepts
-// the texts that a random walk over its rules writes. There are four ways to compile a format. A
-// long run tests all of them; other runs test one or two, which vary from format to format.
+// TestCompile checks that the grammar of every format compiles, with and without control tokens,
+// and accepts the texts that a random walk over its rules writes. There are four ways to compile a
+// format. A long run tests all of them; other runs test one or two, which vary from format to
+// format.
 func TestCompile(t *testing.T) {
 	tier.Normal(t)
 	controls := []string{"<tool_call>", "</tool_call>", "<think>", "</think>", "<|channel|>", "<|message|>", "<|start|>", "<|end|>", "[TOOL_CALLS]", "<|tool_call>", "<tool_call|>", `<|"|>`}
@@ -86,8 +87,8 @@ func compileAndWalk(t *testing.T, f *Format, control []string, mode Mode) {
 	}
 }
 
-// TestSampled: the parser reads calls that a compiled grammar writes byte by byte at random as
-// calls with valid arguments.
+// TestSampled checks calls that are written at random, byte by byte, as a compiled grammar allows:
+// the parser must read them as calls with valid arguments.
 func TestSampled(t *testing.T) {
 	tier.Normal(t)
 	valid := validators(t, grammarTools)
@@ -123,7 +124,7 @@ func TestSampled(t *testing.T) {
 	}
 }
 
-// sample writes a text of the grammar, preferring bytes that end things.
+// sample writes a text of the grammar, preferring bytes that end a string, a value or a list.
 func sample(g *grammar.Grammar, r *rand.Rand) (string, bool) {
 	const most, end = 1500, 256
 	var text []byte

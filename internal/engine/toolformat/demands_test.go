@@ -68,7 +68,8 @@ func TestDemands(t *testing.T) {
 	}
 }
 
-// TestStops: the end of a message is found among several tokens, and openings end at whole markers.
+// TestStops checks that the end of a message is found among several tokens, and that openings end
+// at whole markers.
 func TestStops(t *testing.T) {
 	for _, c := range []struct{ name, src, stop, not, opening string }{
 		{

@@ -6,16 +6,16 @@ import "strings"
 // described to the model in this format.
 const fallback = "hermes-json"
 
-// Detect returns the format that a chat template uses. Each format has rules that list texts
-// contained in its templates. Of the rules whose texts all occur, the one with the most text wins.
-// A template without tool calls gets hermes-json, which [Template.Render] then describes to the
-// model.
+// Detect returns the format that a chat template uses. Each format has rules, which are lists of
+// texts contained in its templates. Of the rules whose texts all occur in the template, the one
+// with the most text is selected. For a template without tool calls the result is hermes-json,
+// which [Template.Render] then describes to the model.
 func Detect(template string) *Format {
 	f, _ := detect(template)
 	return f
 }
 
-// detect also returns how many bytes of the template matched the rule.
+// detect also returns the number of bytes of the template that matched the rule.
 func detect(template string) (*Format, int) {
 	best, weight := Lookup(fallback), 0
 	for _, f := range formats {
@@ -29,7 +29,7 @@ func detect(template string) (*Format, int) {
 }
 
 // ruleWeight returns the total length of a rule's needles if the template contains all of them,
-// else 0.
+// otherwise 0.
 func ruleWeight(template string, rule []string) int {
 	n := 0
 	for _, needle := range rule {

@@ -1,14 +1,14 @@
 // Package toolformat translates between conversations and a language model's text.
 //
 // For the prompt, a [Template] renders a [Conversation] with the chat template of a model, after
-// fitting the messages to what that template can take. For the answer, a [Format] knows how the
-// model writes its reasoning and its tool calls: [Detect] finds it from the template,
-// [Format.NewParser] reads the model's text as it streams, and [Format.Grammar] describes the same
-// calls for constrained decoding.
+// converting the messages to a form that the template accepts. For the answer, a [Format] describes
+// the way in which the model writes its reasoning and its tool calls: [Detect] determines it from
+// the template, [Format.NewParser] reads the model's text as it streams, and [Format.Grammar]
+// describes the same calls for constrained decoding.
 //
-// A format is data, one entry of the table in formats.go. To teach the package a new one, add an
-// entry: its markers, where the name stands and which of five argument syntaxes it uses. Nothing
-// else has to change.
+// A format is data, one entry of the table in formats.go. To support a new format, add an entry
+// with its markers, the position of the name, and one of five argument syntaxes. Nothing else has
+// to be changed.
 //
 // The parser never loses text. Text that is neither reasoning nor a call is content; text after the
 // calls is trailing text; a call that was cut off or cannot be read is reported with its text, and
@@ -20,12 +20,12 @@
 //     as text, not as a call.
 //   - Positional arguments make a Python call malformed.
 //   - In grammars, maxLength on an unquoted string also forbids the first character of the closing
-//     marker. A pattern is taken only if it is anchored and cannot match the marker. allOf, not and
-//     if on unquoted strings are UnsupportedErrors. Loose arguments (Gemma) nest natively in lists
-//     and strings; objects inside are JSON, which the parser also takes.
+//     marker. A pattern is accepted only if it is anchored and cannot match the marker. allOf, not
+//     and if on unquoted strings are UnsupportedErrors. In loose arguments (Gemma), nested lists
+//     and strings are in the same syntax; nested objects are JSON, which the parser also accepts.
 //   - Ids made by the parser repeat from message to message unless ParserOptions.NewID is set.
 //   - Nested values that templates print with Python's repr (Seed-OSS, MiniCPM5: {'a': 1}) are
-//     read, but grammars ask for JSON.
+//     read, but grammars require JSON.
 //   - Not in the table: Hy3, Solar Open, FunctionGemma, Granite 20B FC, Hunyuan A13B, InternLM2,
 //     Jamba, xLAM. Their templates are detected as hermes-json.
 //   - XML entities in parameters of MiniMax and Qwen are not decoded, because the templates do not

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestExact: the exact grammar of every format accepts the calls that the format writes.
+// TestExact checks that the exact grammar of every format accepts the calls that the format writes.
 //
 // Evidence: engine · Each format accepts the calls that it writes
 func TestExact(t *testing.T) {
@@ -35,8 +35,7 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// TestExactRefuses shows what an ordinary grammar leaves to the model and an exact grammar does
-// not.
+// TestExactRefuses checks texts that an ordinary grammar accepts and an exact grammar refuses.
 func TestExactRefuses(t *testing.T) {
 	tools := []Tool{{Name: "edit", Parameters: json.RawMessage(`{"type":"object","properties":{"line":{"type":"integer"},"text":{"type":"string"}},"required":["line","text"],"additionalProperties":false}`)}}
 	const call = "<tool_call>\n<function=edit>\n<parameter=line>\n3\n</parameter>\n<parameter=text>\na\n</parameter>\n</function>\n</tool_call>"

@@ -36,8 +36,8 @@ func (t *Template) fit(c Conversation) Conversation {
 	return c
 }
 
-// besideCalls changes messages that hold more than the template accepts together with calls: text
-// and thinking are joined, or the text gets a message of its own.
+// besideCalls changes messages with calls if the template does not accept their text and thinking
+// together with calls: text and thinking are joined, or the text is moved to a separate message.
 func (t *Template) besideCalls(messages []Message) []Message {
 	if t.caps.CallThink {
 		return messages
@@ -81,7 +81,7 @@ func flat(m Message) Message {
 	return m
 }
 
-// describe describes tools to the model in words, for templates that cannot.
+// describe describes tools to the model in words, for templates without support for tools.
 func (t *Template) describe(tools []Tool) string {
 	var b strings.Builder
 	b.WriteString("You can call these functions:\n<tools>\n")
@@ -94,7 +94,7 @@ func (t *Template) describe(tools []Tool) string {
 	return b.String()
 }
 
-// example returns a call in the form that the model should write.
+// example returns an example of a call for the model.
 func (t *Template) example() string {
 	call := Call{ID: "call00001", Name: "function_name", Args: []byte(`{"argument": "value"}`)}
 	if !t.caps.Calls {
@@ -209,7 +209,7 @@ func mergeUsers(messages []Message) []Message {
 	return out
 }
 
-// oneByOne puts every call of a message into a message of its own, followed by its result.
+// oneByOne puts every call of a message into a separate message, followed by its result.
 func oneByOne(messages []Message) []Message {
 	var out []Message
 	for i := 0; i < len(messages); i++ {

@@ -72,7 +72,8 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
-// TestContinue: an assistant's message is left open, both inside its thinking and after it.
+// TestContinue checks that an assistant's message is left open, both inside its thinking and after
+// it.
 func TestContinue(t *testing.T) {
 	const src = `{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<assistant><think>
 {% endif %}`
@@ -103,7 +104,7 @@ func TestContinue(t *testing.T) {
 	}
 }
 
-// TestHostileTemplates: rendering a hostile template ends with an error.
+// TestHostileTemplates checks that rendering a hostile template ends with an error.
 func TestHostileTemplates(t *testing.T) {
 	for _, src := range []string{
 		"{% for i in range(100000) %}{% for j in range(100000) %}x{% endfor %}{% endfor %}",
@@ -117,7 +118,7 @@ func TestHostileTemplates(t *testing.T) {
 	}
 }
 
-// TestBadArguments: a call whose arguments are not JSON is reported.
+// TestBadArguments checks that a call whose arguments are not JSON is reported.
 func TestBadArguments(t *testing.T) {
 	const src = `{% for m in messages %}{{ m.role }}{{ m.content }}{% for c in m.tool_calls or [] %}{{ c.function.name }}{{ c.function.arguments | tojson }}{% endfor %}{% endfor %}`
 	tmpl, err := NewTemplate(src, "", "")
@@ -130,7 +131,7 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
-// TestTemplateShared: several goroutines can render one template.
+// TestTemplateShared checks that several goroutines can render one template.
 func TestTemplateShared(t *testing.T) {
 	tmpl, err := NewTemplate(bareTemplate, "", "<end>")
 	if err != nil {

@@ -5,8 +5,8 @@ type Syntax uint8
 
 // The argument syntaxes.
 const (
-	// Object is one JSON object that holds name, arguments and perhaps an id:
-	// {"name": "f", "arguments": {"x": 1}}. Several may stand in a list.
+	// Object is one JSON object that contains the name, the arguments and perhaps an id: {"name":
+	// "f", "arguments": {"x": 1}}. Several of them may be in a list.
 	Object Syntax = iota
 	// JSON is a JSON object of arguments that follows the name.
 	JSON
@@ -14,7 +14,7 @@ const (
 	Params
 	// Python is a list of Python calls: [f(x=1), g(y="z")].
 	Python
-	// Loose is an object with bare keys and the format's own string marker, after the name:
+	// Loose is an object with bare keys and the string marker of the format, after the name:
 	// f{x:1,y:<|"|>z<|"|>}.
 	Loose
 )
@@ -33,19 +33,19 @@ type Think struct {
 	// Words is the part of an opening marker that belongs to the reasoning itself.
 	Words string
 
-	// Anywhere says that reasoning may also begin in the middle of the answer. Otherwise an opening
-	// marker counts only if nothing but white space precedes it.
+	// Anywhere reports whether reasoning may also begin in the middle of the answer. If it is
+	// false, an opening marker is recognised only if nothing but white space precedes it.
 	Anywhere bool
 
-	// CallEnds says that a call ends reasoning that was not closed. If it is false, a call inside
-	// reasoning is part of the reasoning and is not made.
+	// CallEnds reports whether a call ends reasoning that was not closed. If it is false, a call
+	// inside reasoning is part of the reasoning and is not made.
 	CallEnds bool
 
-	// UnlessClosed says that a call ends reasoning only if no closing marker follows in the text.
-	// Otherwise the call is part of the reasoning.
+	// UnlessClosed reports whether a call ends reasoning only if no closing marker follows in the
+	// text. If one follows, the call is part of the reasoning.
 	UnlessClosed bool
 
-	// Ends lists further markers that end reasoning; they are read on their own.
+	// Ends lists further markers that end reasoning; they are read separately.
 	Ends []string
 }
 
@@ -56,8 +56,8 @@ type Head struct {
 	Peek []string // ends the head but is not consumed
 	Cut  string
 
-	Prefix string // dropped from the front of the name
-	Index  string // dropped from the end of the name, with what follows it ("f:0")
+	Prefix string // removed from the front of the name
+	Index  string // removed from the end of the name, with the text after it ("f:0")
 	IsID   bool   // the whole text is the id of the call
 	CutID  bool   // the text after Cut is the id
 	Answer string // a call with this name is not a call but the answer itself
@@ -71,8 +71,8 @@ type Param struct {
 	Cut   string
 	Close string // $ stands for the key
 
-	// Lines says that a value is on lines of its own: one line break after the opening marker and
-	// one before the closing marker are not part of it.
+	// Lines reports whether a value is on separate lines: one line break after the opening marker
+	// and one before the closing marker are not part of it.
 	Lines bool
 
 	// IsString marks the value as a string if it is found in the attributes. Other attributes mark
@@ -82,15 +82,15 @@ type Param struct {
 	// Attr is the attribute of values that are not strings; $ stands for their type.
 	Attr string
 
-	// CDATA says that a value that contains markup is enclosed in <![CDATA[ and ]]>.
+	// CDATA reports whether a value that contains markup is enclosed in <![CDATA[ and ]]>.
 	CDATA bool
 
-	// Nested, if not "", opens a tag. A value that begins with it is an object, or a list if its
-	// tags are all named item.
+	// Nested, if not "", is the opening of a tag. A value that begins with it is an object, or a
+	// list if its tags are all named item.
 	Nested string
 }
 
-// Channels describes formats in which every piece of a message has a header that names its
+// Channels describes formats in which every part of a message has a header with the name of its
 // recipient: start, header, message, text, end.
 type Channels struct {
 	Start   string
@@ -102,16 +102,16 @@ type Channels struct {
 	Self     string   // the recipient of reasoning
 	To       string   // precedes the recipient in a header
 	Users    []string // recipients of answers; any other recipient is a function to call
-	Prefix   string   // dropped from the front of a recipient
+	Prefix   string   // removed from the front of a recipient
 
-	// Headers as models write them after Start, up to Message. In ToCall, $ stands for the name;
-	// calls are written with the first. Next stands between messages.
+	// Headers as models write them after Start, up to Message. In ToCall, $ represents the name,
+	// and calls are written with the first of its headers. Next is written between messages.
 	Answer, Thought string
 	ToCall          []string
 	Next            string
 }
 
-// Bare says where calls may appear without any marker.
+// Bare specifies the places at which calls may appear without any marker.
 type Bare uint8
 
 // The places of bare calls.
@@ -121,7 +121,7 @@ const (
 	Anywhere      // anywhere in the text
 )
 
-// Layout is the text that models write between the markers, where the parser does not care.
+// Layout is the text that models write between the markers, and that the parser ignores.
 // Grammars allow it, and calls in a conversation are written with it.
 type Layout struct {
 	Begin   string // before the reasoning in front of calls
@@ -154,39 +154,40 @@ type Format struct {
 	// Stops lists texts that end a message, in addition to what the template writes there.
 	Stops []string
 
-	// Drop lists markers in the answer that carry no text, such as roles and ends of turns.
+	// Drop lists markers that are removed from the answer, such as roles and ends of turns.
 	Drop []string
 
 	// Sections enclose all calls of a message, and Calls enclose each call. Calls may appear
-	// outside a section only if LooseCalls is set; then the function must be a known one.
+	// outside a section only if LooseCalls is true, and only calls of known functions.
 	Sections   []Wrap
 	Calls      []Wrap
 	LooseCalls bool
 
-	// Junk lists markers between calls that carry no text.
+	// Junk lists markers that are ignored between calls.
 	Junk []string
 
 	Syntax Syntax
 	Head   Head
 	Param  Param
 
-	// NameIsKey says that an Object has a single key, the name, whose value is the arguments: {"f":
-	// {"x": 1}}.
+	// NameIsKey reports whether an Object has a single key, the name, whose value is the arguments:
+	// {"f": {"x": 1}}.
 	NameIsKey bool
 
 	// Quote marks strings of the Loose syntax.
 	Quote string
 
-	// Code names the argument that receives code written in place of a JSON object of arguments.
+	// Code is the name of the argument for code that is written in place of a JSON object of
+	// arguments.
 	Code string
 
-	// Fence says that arguments are in a Markdown fence.
+	// Fence reports whether arguments are in a Markdown fence.
 	Fence bool
 
 	Bare     Bare
 	Channels *Channels
 	Layout   Layout
 
-	// TextAfter says that text after a call is still part of the answer.
+	// TextAfter reports whether text after a call is still part of the answer.
 	TextAfter bool
 }

@@ -3,10 +3,11 @@ package toolformat
 // thinkTags holds the markers that most models put around their reasoning.
 var thinkTags = Think{Open: []string{"<think>"}, Close: []string{"</think>"}}
 
-// thinkTagsOrCall holds the same markers, for models that go straight from thinking to a call.
+// thinkTagsOrCall holds the same markers, for models that may write a call directly after their
+// thinking, without closing it.
 var thinkTagsOrCall = Think{Open: thinkTags.Open, Close: thinkTags.Close, CallEnds: true}
 
-// deepseekSections lists the spellings of the section markers observed from DeepSeek models.
+// deepseekSections lists the spellings of the section markers that DeepSeek models have written.
 var deepseekSections = []Wrap{
 	{"<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"},
 	{"<｜tool_calls_begin｜>", "<｜tool_calls_end｜>"},
@@ -15,7 +16,8 @@ var deepseekSections = []Wrap{
 	{"<｜tool▁calls｜>", "<｜tool▁calls▁end｜>"},
 }
 
-// hermesExample shows a call in the way of many templates, most of them of the hermes-json format.
+// hermesExample is an example of a call as in many templates, most of them of the hermes-json
+// format.
 const hermesExample = `{\"name\": <function-name>, \"arguments\": <args-json-object>}`
 
 // formats is the table of all formats. The order does not matter.

@@ -49,7 +49,7 @@ func fuzzTexts(f *Format) []string {
 	return texts
 }
 
-// checkEvents fails unless the events of a message are consistent.
+// checkEvents checks that the events of a message are consistent.
 func checkEvents(t *testing.T, events []Event) {
 	t.Helper()
 	open := -1
@@ -96,7 +96,7 @@ func parseIn(t *testing.T, f *Format, tools []Tool, o ParserOptions, text string
 }
 
 // FuzzParser feeds any text to every format: the result must not depend on how the text is split,
-// and calls reported as sound must have readable arguments.
+// and calls reported as valid must have readable arguments.
 //
 // Evidence: engine · Tool calls of 34 formats parse the same in any chunks
 func FuzzParser(f *testing.F) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Mode says whether the model may, must or must not call tools.
+// Mode specifies whether the model may, must or must not call tools.
 type Mode uint8
 
 // The modes.
@@ -17,26 +17,26 @@ const (
 	NoCalls              // it must not
 )
 
-// Choice says what a grammar allows.
+// Choice specifies the messages that a grammar allows.
 type Choice struct {
 	Mode     Mode
 	Name     string // if not empty, only this tool may be called
 	Parallel bool   // several calls in one message
-	Exact    bool   // calls only as the format writes them: no other white space, arguments in order, no reasoning unless the prompt opened it
+	Exact    bool   // calls only in the exact form in which the format writes them: no other white space, arguments in order, and no reasoning unless the prompt opened it
 
 	// Prompt is the opening of the assistant's message, which the grammar continues: see [Prompt].
 	Prompt string
 }
 
 // Grammar describes the messages of a format, with calls whose arguments are valid. It never allows
-// more than the parser accepts. It allows less where models need no freedom: white space between
-// markers is as models write it, or absent.
+// more than the parser accepts. It allows less if models do not need the freedom: white space
+// between markers is as models write it, or absent.
 type Grammar struct {
 	Root  *Rule
 	Rules map[string]*Rule // by the name used in Ref rules
 
-	// Triggers lists the texts that begin calls. If the mode is Auto, text is free until one of
-	// them.
+	// Triggers lists the texts that begin calls. If the mode is Auto, any text is allowed before
+	// the first of them.
 	Triggers []string
 }
 
@@ -198,12 +198,13 @@ func (b *grammarBuilder) marked(calls *Rule) *Rule {
 }
 
 // answered matches messages of a format in which the answer is written as a call of the function
-// name.
+// with the given name.
 func (b *grammarBuilder) answered(name string, calls *Rule, stops []string) *Rule {
 	return alt(seq(b.answerHead(name), free(stops...), opt(b.again(calls))), calls)
 }
 
-// answerHead matches the text before an answer that is written as a call of the function name.
+// answerHead matches the text before an answer that is written as a call of the function with the
+// given name.
 func (b *grammarBuilder) answerHead(name string) *Rule {
 	if name == "" {
 		return nil
@@ -215,8 +216,8 @@ func (b *grammarBuilder) answerHead(name string) *Rule {
 	return lit(open + name + b.f.Head.End[0])
 }
 
-// again returns calls that follow something else, with the opening marker that the first call has
-// in the prompt.
+// again returns the rule for calls after other text, with the opening marker, which for the first
+// call is in the prompt.
 func (b *grammarBuilder) again(calls *Rule) *Rule {
 	if b.next == nil {
 		return calls

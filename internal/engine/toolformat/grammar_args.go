@@ -10,7 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// objectSchema returns a schema of arguments that says they are an object.
+// objectSchema returns a schema of arguments with the statement that they are an object.
 func objectSchema(schema json.RawMessage) json.RawMessage {
 	v, err := jsontree.Parse(schema)
 	if err != nil || v.Kind != jsontree.Object || v.Get("type") != nil {
@@ -70,7 +70,8 @@ func (b *grammarBuilder) fixedOrder(args []argument) bool {
 	return b.c.Exact || len(args) > anyOrder
 }
 
-// ordered matches arguments in any order if there are few, else in the order of the schema.
+// ordered matches arguments in any order if there are few of them, otherwise in the order of the
+// schema.
 func (b *grammarBuilder) ordered(tool string, args []argument, sep string) *Rule {
 	if len(args) == 0 {
 		return nil
@@ -81,8 +82,8 @@ func (b *grammarBuilder) ordered(tool string, args []argument, sep string) *Rule
 	return b.from(tool, args, sep, func(done uint64, i int) bool { return done>>i&1 == 0 }, 0)
 }
 
-// from returns the rule for the arguments that may follow after those in done. may reports whether
-// argument i is still possible. Rules are shared by name.
+// from returns the rule for the arguments that may follow after those in done. The function may
+// reports whether argument i is still possible. Rules are shared by name.
 func (b *grammarBuilder) from(tool string, args []argument, sep string, may func(uint64, int) bool, done uint64) *Rule {
 	name := fmt.Sprintf("%s-%s-%x", tool, sep, done)
 	if b.g.Rules[name] != nil {
@@ -144,8 +145,8 @@ func (b *grammarBuilder) member(tool string, root *jsontree.Value, key string, s
 	return b.mixed(tool, key, root, schema, k)
 }
 
-// withWords matches a value as JSON, and constants also as Python writes them: many templates print
-// them in Python style, and models copy it.
+// withWords matches a value as JSON, and constants also in the Python style: many templates print
+// them in that style, and models copy it.
 func withWords(root, schema *jsontree.Value) *Rule {
 	value := schemaRule(embedded(root, schema))
 	s := deref(root, schema)
@@ -207,7 +208,7 @@ func embedded(root, s *jsontree.Value) json.RawMessage {
 
 // mixed matches an argument that may be a string or another type.
 func (b *grammarBuilder) mixed(tool, key string, root, schema *jsontree.Value, k kinds) (*Rule, error) {
-	if b.f.Param.Attr != "" { // the attribute tells the two apart
+	if b.f.Param.Attr != "" { // the attribute distinguishes the two
 		text := b.f.paramRule(key, "string", b.freeText(key))
 		return alt(text, b.f.paramRule(key, "object", schemaRule(embedded(root, withoutStrings(deref(root, schema)))))), nil
 	}
@@ -267,8 +268,8 @@ func branchesOf(s *jsontree.Value) []*jsontree.Value {
 	return nil
 }
 
-// looksLikeText matches text that no parser reads as an object, a list or, if a number could be
-// invalid, a number.
+// looksLikeText matches text that no parser reads as an object or a list, nor as a number if
+// numbers may be invalid.
 func (b *grammarBuilder) looksLikeText(key string, k kinds) *Rule {
 	first := `{\[`
 	if b.f.Param.Nested != "" {
@@ -307,7 +308,7 @@ func (b *grammarBuilder) listed(values []*jsontree.Value) *Rule {
 	return all
 }
 
-// constrained returns a keyword that limits strings, if the schema has one.
+// constrained returns a keyword of the schema that limits strings, if there is one.
 func constrained(s *jsontree.Value) string {
 	for _, key := range []string{"enum", "const", "pattern", "minLength", "maxLength", "not", "allOf", "anyOf", "oneOf", "if"} {
 		if s.Get(key) != nil {
@@ -330,7 +331,7 @@ func (b *grammarBuilder) unquoted(tool, key string, s *jsontree.Value) (*Rule, e
 		return b.listed([]*jsontree.Value{s.Get("const")}), nil
 	case "minLength", "maxLength":
 		// With length limits, the first character of the closing marker is excluded, so that the
-		// counted text cannot run into the marker.
+		// counted text cannot include a part of the marker.
 		not := "[^" + regexp.QuoteMeta(closer[:1]) + "]"
 		least, most := "0", ""
 		if v := s.Get("minLength"); v != nil {

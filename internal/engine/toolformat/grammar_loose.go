@@ -6,8 +6,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// loose matches a value of the Loose syntax. name is unique to the value's place in the arguments
-// of a tool.
+// loose matches a value of the Loose syntax. The parameter name is unique to the value's place in
+// the arguments of a tool.
 func (b *grammarBuilder) loose(root, schema *jsontree.Value, name string, depth int) *Rule {
 	const maxDepth = 6
 	s := deref(root, schema)
@@ -32,7 +32,7 @@ func (b *grammarBuilder) loose(root, schema *jsontree.Value, name string, depth 
 	return asJSON
 }
 
-// looseString matches a string in the format's own quotes.
+// looseString matches a string in the quotes of the format.
 func (b *grammarBuilder) looseString(inside *Rule) *Rule {
 	return seq(lit(b.f.Quote), inside, lit(b.f.Quote))
 }

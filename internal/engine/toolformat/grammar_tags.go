@@ -7,8 +7,8 @@ import (
 )
 
 // tagged matches an object or a list as tags inside an argument, if the format nests them. It
-// returns nil for any other value, and if tags cannot express all that the schema requires. name is
-// unique to the value's place in the arguments of a tool.
+// returns nil for any other value, and if tags cannot express all requirements of the schema. The
+// parameter name is unique to the value's place in the arguments of a tool.
 func (b *grammarBuilder) tagged(root, schema *jsontree.Value, name string, depth int) *Rule {
 	const maxDepth = 6
 	if b.f.Param.Nested == "" || depth > maxDepth {

@@ -73,7 +73,7 @@ func (w *walker) walk(r *Rule) {
 	}
 }
 
-// free returns text that contains none of the stops but fragments of them.
+// free returns text that contains fragments of the stops, but none of the stops themselves.
 func (w *walker) free(stops []string) string {
 	pieces := append([]string{"a", " ", "\n", "é", "{", "\"", "<", "1", "null", "]", "\\", "</", "word", "[x](y)"}, w.bad...)
 	for _, s := range stops {
@@ -171,7 +171,7 @@ func validators(t testing.TB, tools []Tool) map[string]*jsonschema.Schema {
 	return all
 }
 
-// checkCalls fails unless all calls are sound and their arguments valid.
+// checkCalls checks that all calls and their arguments are valid.
 func checkCalls(t *testing.T, valid map[string]*jsonschema.Schema, calls []Call) {
 	t.Helper()
 	for _, c := range calls {
@@ -261,7 +261,7 @@ func TestAnswerGrammar(t *testing.T) {
 	}
 }
 
-// TestWrite: the parser reads back the calls that a format writes.
+// TestWrite checks that the parser reads the same calls that a format has written.
 func TestWrite(t *testing.T) {
 	calls := []Call{
 		{ID: "abc123def", Name: "read_file", Args: json.RawMessage(`{"path":"a/b.go","limit":3}`)},

@@ -10,7 +10,7 @@ import (
 // literal converts Python literals, or objects with bare keys, to JSON as they arrive. It is a
 // state machine over tokens; strings pass through in pieces.
 type literal struct {
-	quote string // the format's own string marker, or ""
+	quote string // the string marker of the format, or ""
 	sep   byte   // between the key and the value of the outermost object
 	stack []frame
 	str   string // the mark that ends the open string; "" outside a string
@@ -149,8 +149,9 @@ func (l *literal) top() *frame {
 	return &l.stack[len(l.stack)-1]
 }
 
-// item begins a key or a value and returns the text that precedes it. wordOnly says that the item
-// is a bare word, the only form that the name of an argument in a call can have.
+// item begins a key or a value and returns the text that precedes it. The parameter wordOnly
+// reports whether the item is a bare word, which is the only possible form of an argument's name in
+// a call.
 func (l *literal) item(wordOnly bool) (string, bool) {
 	f := l.top()
 	switch {
@@ -176,7 +177,7 @@ func (l *literal) item(wordOnly bool) (string, bool) {
 	return "", false
 }
 
-// inKey reports whether a word that comes now is a key.
+// inKey reports whether a word at this point is a key.
 func (l *literal) inKey() bool {
 	f := l.top()
 	return f != nil && !f.list && !f.key

@@ -37,7 +37,7 @@ type marks struct {
 	bytes string    // the same bytes, for strings.IndexByte if they are few
 }
 
-// add adds a marker. Of several markers with the same text, the first counts.
+// add adds a marker. Of several markers with the same text, the first is kept.
 func (m *marks) add(text string, act action, wrap int) {
 	if text == "" {
 		return
@@ -60,8 +60,8 @@ func (m *marks) addAll(texts []string, act action) {
 	}
 }
 
-// at returns the longest marker that s begins with. If more is set, more text may follow, and wait
-// reports that a longer marker is still possible.
+// at returns the longest marker that s begins with. If more is true, more text may follow, and the
+// result wait reports whether a longer marker is still possible.
 func (m *marks) at(s string, more bool) (found *mark, wait bool) {
 	if s == "" {
 		return nil, more && len(m.list) > 0
@@ -83,8 +83,8 @@ func (m *marks) at(s string, more bool) (found *mark, wait bool) {
 	return found, wait
 }
 
-// find returns the first marker in s and its position. If none is found yet, pos is the number of
-// bytes of s that cannot be part of a marker.
+// find returns the first marker in s and its position. If none has been found yet, pos is the
+// number of bytes of s that cannot be part of a marker.
 func (m *marks) find(s string, more bool) (pos int, found *mark) {
 	for i := m.next(s, 0); i < len(s); i = m.next(s, i+1) {
 		k, wait := m.at(s[i:], more)

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMessages pins how whole messages are parsed that mix reasoning, answers and calls, including
+// TestMessages checks the parsing of whole messages with reasoning, answers and calls, including
 // messages begun in the prompt.
 func TestMessages(t *testing.T) {
 	tools := []Tool{

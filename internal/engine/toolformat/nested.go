@@ -6,15 +6,15 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// nested converts tags inside an argument to JSON. open precedes the name of an opening tag; open
-// with a slash precedes the name of a closing tag.
+// nested converts tags inside an argument to JSON. The text open precedes the name of an opening
+// tag, and with an added slash the name of a closing tag.
 type nested struct {
 	open string
 	root *jsontree.Value // the schema of all arguments, for references; may be nil
 }
 
-// value converts tags to a list if the schema requires one or all tags are named item, else to an
-// object.
+// value converts tags to a list if the schema requires one or if all tags are named item, otherwise
+// to an object.
 func (n nested) value(s string, schema *jsontree.Value) (string, bool) {
 	var keys, inner []string
 	for s = strings.TrimSpace(s); s != ""; s = strings.TrimSpace(s) {
@@ -53,7 +53,8 @@ func (n nested) value(s string, schema *jsontree.Value) (string, bool) {
 	return "{" + strings.Join(values, ", ") + "}", true
 }
 
-// branch returns the alternative of a schema that describes a list if list is set, else an object.
+// branch returns the alternative of a schema that describes a list if the parameter list is true,
+// otherwise an object.
 func (n nested) branch(schema *jsontree.Value, list bool) *jsontree.Value {
 	if schema == nil {
 		return nil

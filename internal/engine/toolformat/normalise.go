@@ -51,7 +51,7 @@ func (t *Template) variables(c Conversation, as shape) (*jinja.Dict, error) {
 		vars.Set("functions", jinja.Str(text))
 		vars.Set("datetime", jinja.Str(c.Now.Format("Jan 02 2006 15:04:05 GMT")))
 	}
-	if c.Thinking != nil { // the names that templates use for it
+	if c.Thinking != nil { // the names of this flag in templates
 		vars.Set("enable_thinking", jinja.Bool(*c.Thinking))
 		vars.Set("thinking", jinja.Bool(*c.Thinking))
 	}
@@ -120,7 +120,8 @@ func (s shape) message(m Message) (*jinja.Dict, error) {
 	return d, nil
 }
 
-// content returns the content of a message: plain text if there is only text, else typed parts.
+// content returns the content of a message: plain text if there is only text, otherwise typed
+// parts.
 func (s shape) content(m Message) jinja.Value {
 	parts := m.Parts
 	if len(parts) == 0 {

@@ -14,10 +14,10 @@ type object struct {
 	args  bool   // arguments were read
 	bad   bool   // arguments cannot be read
 	parts extent // of a value that is being skipped
-	scan  int    // how many bytes of a quoted string were scanned
+	scan  int    // number of bytes of a quoted string that have been scanned
 }
 
-// The names of the members of a call. Models mix them up, so all formats accept all of them.
+// The names of the members of a call. Models confuse them, so all formats accept all of them.
 var (
 	nameKeys = []string{"name", "tool_name", "function", "tool"}
 	argsKeys = []string{"arguments", "parameters", "args", "input"}
@@ -83,8 +83,8 @@ func (p *Parser) members() bool {
 	return true
 }
 
-// quoted looks for the end of a JSON string from s[i] on. If it has not arrived yet, n is where the
-// next search should continue.
+// quoted looks for the end of a JSON string from s[i] on. If it has not arrived yet, n is the index
+// at which the next search should continue.
 func quoted(s string, i int) (n int, ok bool) {
 	for i < len(s) {
 		switch s[i] {
@@ -139,8 +139,8 @@ func (p *Parser) member() bool {
 	return true
 }
 
-// memberArgs begins the arguments. They are reported as they arrive once the name is known, and are
-// held back before.
+// memberArgs begins the arguments. They are held back until the name is known, and after that are
+// reported as they arrive.
 func (p *Parser) memberArgs() bool {
 	o := &p.call.obj
 	o.args = true
@@ -238,7 +238,7 @@ func (p *Parser) scalar() bool {
 	return true
 }
 
-// skipValue skips a value that says nothing about the call.
+// skipValue skips a value that is not part of the call.
 func (p *Parser) skipValue() bool {
 	o := &p.call.obj
 	if p.buf == "" {
@@ -265,8 +265,8 @@ func (p *Parser) skipValue() bool {
 	return true
 }
 
-// skipScalar skips a number or a name. Arguments that are neither an object nor null make the call
-// unsound.
+// skipScalar skips a number or a name. If the arguments are neither an object nor null, the call
+// cannot be run.
 func (p *Parser) skipScalar() bool {
 	o := &p.call.obj
 	end := strings.IndexAny(p.buf, ",}")

@@ -15,7 +15,7 @@ type param struct {
 	quoted bool   // the opening quote was reported
 	text   []byte // text of a value that is reported only when it is complete
 	json   extent // of a value that may be an object or a list
-	whole  bool   // the end of that object or list was seen
+	whole  bool   // whether the end of that object or list has been read
 }
 
 // The markers around a value that contains markup.
@@ -94,8 +94,8 @@ func (p *Parser) paramHead() bool {
 }
 
 // paramValue reads the value of an argument up to its closing marker. So that a value may contain
-// the marker, it counts only if another argument or the end of the call follows, and not inside a
-// string of a JSON value.
+// the marker, the marker is recognised only if another argument or the end of the call follows it,
+// and not inside a string of a JSON value.
 func (p *Parser) paramValue() bool {
 	v := &p.call.param
 	if !v.begun {
@@ -159,7 +159,7 @@ func (p *Parser) paramText(s string) {
 	case v.kinds != isString:
 		v.text = append(v.text, s...)
 		if first := spaces(string(v.text[:min(len(v.text), maxSpace)])); !v.json.begun && first < len(v.text) && v.text[first] != '{' && v.text[first] != '[' {
-			v.whole = true // not an object or list: brackets and quotes mean nothing
+			v.whole = true // not an object or list: brackets and quotes have no special meaning
 		}
 		if !v.whole {
 			_, v.whole = v.json.read(s)
@@ -204,7 +204,7 @@ func (p *Parser) convert(v *param) string {
 	return v.kinds.convert(text)
 }
 
-// escape returns s as the inside of a JSON string.
+// escape returns s as the contents of a JSON string, without the quotes.
 func escape(s string) string {
 	plain := true
 	for i := 0; i < len(s) && plain; i++ {

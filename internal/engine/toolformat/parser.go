@@ -8,7 +8,7 @@ import (
 
 // Parser parses one message of a model as it streams. However the text is split, the events add up
 // to the same result. The parser holds back only text that may be the beginning of a marker, and
-// the text of a call until the call is sound.
+// the text of a call until it is known to be valid.
 //
 // A Parser is for one message and one goroutine.
 type Parser struct {
@@ -22,7 +22,7 @@ type Parser struct {
 	done   bool               // no more text will come
 	step   func(*Parser) bool // the state: reads from buf and reports whether it made progress
 	events []Event
-	merge  strings.Builder // text of the last event, if merged is set
+	merge  strings.Builder // text of the last event, if merged is true
 	merged bool
 	err    error
 
@@ -43,11 +43,11 @@ type Parser struct {
 	call   call
 
 	bareScan extent // of a possible call without markers
-	bareRead int    // how many bytes of it were scanned
+	bareRead int    // number of its bytes that have been scanned
 }
 
-// NewParser returns a parser for one message. tools provides the types of arguments, for formats
-// that write none. If tools is nil, the types are guessed.
+// NewParser returns a parser for one message. The parameter tools provides the types of arguments,
+// for formats that do not write types. If tools is nil, the types are guessed.
 func (f *Format) NewParser(tools []Tool, o ParserOptions) *Parser {
 	if o.NewID == nil {
 		o.NewID = func(n int) string { return fmt.Sprintf("call%05d", n) }
@@ -80,8 +80,8 @@ func (p *Parser) readPrompt() {
 	p.silent = false
 }
 
-// Feed parses the next piece of text and returns the events that are now certain. The events are
-// valid until the next call.
+// Feed parses the next piece of text and returns the events that are now certain. The returned
+// slice is valid until the next call.
 func (p *Parser) Feed(text string) []Event {
 	if p.done {
 		return nil
@@ -91,8 +91,8 @@ func (p *Parser) Feed(text string) []Event {
 	return p.take()
 }
 
-// push appends text to what is not parsed yet. Text is copied only if some was held back, and then
-// not much more than once.
+// push appends text to what is not parsed yet. Text is copied only if some text was held back, and
+// in that case not much more than once.
 func (p *Parser) push(text string) {
 	const slack = 4096
 	switch old := p.buf; {
@@ -111,8 +111,8 @@ func (p *Parser) push(text string) {
 	}
 }
 
-// Close says that the message is complete and returns what was held back. The error names the calls
-// that cannot be run; each of them is also reported with its Problem.
+// Close ends the message and returns the events that were held back. The error lists the calls that
+// cannot be run; each of them is also reported with its Problem.
 func (p *Parser) Close() ([]Event, error) {
 	if p.done {
 		return nil, p.err
@@ -137,7 +137,7 @@ func (p *Parser) run() {
 	}
 }
 
-// finish closes what the text left open.
+// finish ends the parts that are still open at the end of the text.
 func (p *Parser) finish() {
 	switch {
 	case p.call.begun || p.call.name != "":
@@ -210,8 +210,8 @@ func (p *Parser) text(s string) {
 	p.emit(Event{Kind: kind, Text: s})
 }
 
-// held returns how much of the answer in buf[:n] may be reported now. White space is held back if a
-// marker after it would swallow it.
+// held returns the number of bytes of the answer in buf[:n] that may be reported now. White space
+// is held back if a marker after it would remove it.
 func (p *Parser) held(n int) int {
 	if p.done {
 		return n
@@ -278,8 +278,8 @@ func (p *Parser) content() bool {
 	return true
 }
 
-// counts reports whether a marker in the answer is valid at its position. start says that only
-// white space precedes it.
+// counts reports whether a marker in the answer is valid at its position. The parameter start
+// reports whether only white space precedes it.
 func (p *Parser) counts(m *mark, start bool) bool {
 	switch m.act {
 	case actThink:

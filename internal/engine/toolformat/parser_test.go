@@ -8,8 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestParser pins the behaviour that all formats share: how mistakes and truncated texts are
-// parsed.
+// TestParser checks the behaviour that all formats have in common for mistakes and truncated texts.
 func TestParser(t *testing.T) {
 	tools := []Tool{
 		{Name: "write", Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"text":{"type":"string"},"mode":{"type":"integer"},"lines":{"type":"array","items":{"type":"string"}}}}`)},
@@ -194,7 +193,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestCloseError: the error of Close names the calls that must not be run.
+// TestCloseError checks that the error of Close lists the calls that must not be run.
 func TestCloseError(t *testing.T) {
 	p := Lookup("hermes-json").NewParser(nil, ParserOptions{})
 	p.Feed(`<tool_call>{"name": "f", "arguments": {"a`)

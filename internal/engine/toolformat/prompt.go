@@ -28,8 +28,8 @@ var headers = []string{
 }
 
 // afterHeader returns the text that follows the opening of the assistant's message in prompt. If
-// there is no known opening, it falls back to reasoning that the prompt opened. If there is none
-// either, found is false.
+// there is no known opening, it returns the text from the marker with which the prompt opened
+// reasoning. If there is no such marker either, found is false.
 func (f *Format) afterHeader(prompt string) (text string, found bool) {
 	at, end := len(prompt), -1
 	for _, h := range headers {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// RuleKind says what a Rule matches.
+// RuleKind is the kind of text that a Rule matches.
 type RuleKind uint8
 
 // The kinds of rules.
@@ -55,8 +55,8 @@ func seq(parts ...*Rule) *Rule {
 	return r
 }
 
-// layout matches text of a layout exactly; if the text is only white space, it also matches
-// nothing.
+// layout matches text of a layout exactly; if the text is only white space, the rule also matches
+// the empty text.
 func layout(s string) *Rule {
 	if strings.TrimSpace(s) == "" && s != "" {
 		return opt(lit(s))
@@ -64,7 +64,7 @@ func layout(s string) *Rule {
 	return lit(s)
 }
 
-// space matches a little white space, or none. It is never written.
+// space matches a small amount of white space, or none. White space for it is never written.
 func space() *Rule {
 	const most = 2
 	return &Rule{Kind: Repeat, Parts: []*Rule{alt(lit("\n"), lit(" "))}, Max: most}
@@ -92,7 +92,7 @@ func (r *Rule) written() string {
 	return ""
 }
 
-// fixLayout makes optional white space mandatory, as it is written.
+// fixLayout makes the optional white space of a layout mandatory, as it is written.
 func (g *Grammar) fixLayout() {
 	g.Root = g.Root.asWritten()
 	for name, r := range g.Rules {

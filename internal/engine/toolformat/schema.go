@@ -63,7 +63,7 @@ func typesOf(tools []Tool) map[string]*types {
 	return all
 }
 
-// schemaKinds returns the types that a schema allows, 0 if it does not say.
+// schemaKinds returns the types that a schema allows, or 0 if it does not specify them.
 func schemaKinds(root, s *jsontree.Value, depth int) kinds {
 	const maxDepth = 16
 	if s == nil || s.Kind != jsontree.Object || depth > maxDepth {
@@ -165,7 +165,7 @@ func pointer(root *jsontree.Value, ref string) *jsontree.Value {
 }
 
 // convert returns the text of an argument as JSON of one of the kinds. Text that matches none of
-// them stays a string.
+// them remains a string.
 func (k kinds) convert(text string) string {
 	if k == isString {
 		return quote(text)
@@ -177,7 +177,7 @@ func (k kinds) convert(text string) string {
 }
 
 // allows reports whether a JSON text may be a value of the kinds. It returns false for a JSON
-// string if strings are allowed, because such a text is taken literally, including its quotes.
+// string if strings are allowed, because such a text is used literally, including its quotes.
 func (k kinds) allows(v string) bool {
 	if k == 0 {
 		return v[0] != '"'

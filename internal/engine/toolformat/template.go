@@ -19,15 +19,15 @@ type Template struct {
 	caps     Caps
 	shape    shape
 	stops    []string
-	fuel     int // steps that a rendering may take; 0: the default of jinja
+	fuel     int // maximum number of steps of a rendering; 0 means the default of jinja
 }
 
-// probeFuel is the number of steps that a template may take for the small conversations of a probe.
+// probeFuel is the maximum number of steps of a template for the small conversations of a probe.
 const probeFuel = 2_000_000
 
-// NewTemplate parses the source of a chat template and finds out what it accepts, by rendering some
-// small conversations. bos and eos are the texts of the model's tokens for the beginning and the
-// end of a sequence.
+// NewTemplate parses the source of a chat template and determines the features that it accepts, by
+// rendering some small conversations. The parameters bos and eos are the texts of the model's
+// tokens for the beginning and the end of a sequence.
 func NewTemplate(src, bos, eos string) (*Template, error) {
 	parsed, err := jinja.Parse(src)
 	if err != nil {
@@ -45,28 +45,28 @@ func NewTemplate(src, bos, eos string) (*Template, error) {
 // Format returns the format in which models with this template write calls.
 func (t *Template) Format() *Format { return t.format }
 
-// Caps returns what the template accepts.
+// Caps returns the features that the template accepts.
 func (t *Template) Caps() Caps { return t.caps }
 
 // Prompt is a rendered conversation.
 type Prompt struct {
 	Text string
 
-	// Opening is the end of Text that opens the assistant's message. It may open the thinking. Pass
-	// it as ParserOptions.Prompt.
+	// Opening is the end of Text that opens the assistant's message. It may open the thinking. It
+	// must be passed as ParserOptions.Prompt.
 	Opening string
 }
 
-// Render returns the text of a conversation. Anything the template does not accept is converted to
-// a form that it does: a system prompt goes into the first user message, tools are described in the
-// system prompt, and results of tools come from the user.
+// Render returns the text of a conversation. Anything that the template does not accept is
+// converted to a form that it accepts: a system prompt is moved to the first user message, tools
+// are described in the system prompt, and results of tools are written as messages of the user.
 func (t *Template) Render(c Conversation) (string, error) {
 	text, _, err := t.fitted(c)
 	return text, err
 }
 
 // fitted renders a conversation in a form that the template accepts, and returns that form. If the
-// schemas of the tools are the problem, it fills in what templates expect of them, or else
+// schemas of the tools are the problem, it adds the parts that templates expect in them, or else
 // describes the tools in words.
 func (t *Template) fitted(c Conversation) (string, Conversation, error) {
 	fit := t.fit(c)
@@ -208,8 +208,8 @@ func (f *Format) marks(token string) bool {
 // opensTurn matches tokens that begin a message.
 var opensTurn = regexp.MustCompile(`(?i)start|begin|open|bos|bom|assistant|user|chatbot|model`)
 
-// controlsAfter returns the control tokens that follow a needle in a text. It stops at anything
-// else and at a token that begins a message.
+// controlsAfter returns the control tokens that follow a needle in a text. It stops at any other
+// text and at a token that begins a message.
 func controlsAfter(text, needle string) []string {
 	_, s, _ := strings.Cut(text, needle)
 	var list []string
@@ -239,7 +239,7 @@ func (t *Template) render(c Conversation, as shape) (string, error) {
 	if now.IsZero() {
 		now = time.Unix(0, 0).UTC()
 	}
-	// Some templates modify lists: Hugging Face refuses that, other engines do not.
+	// Some templates modify lists, which Hugging Face refuses and other engines allow.
 	text, err := t.t.Render(vars, jinja.Options{Now: now, Fuel: t.fuel, AllowMutation: true})
 	if err != nil {
 		return "", fmt.Errorf("toolformat: render template: %w", err)
@@ -247,8 +247,8 @@ func (t *Template) render(c Conversation, as shape) (string, error) {
 	return text, nil
 }
 
-// commonMarks returns the number of bytes that two texts share at the front, cut back to a whole
-// marker.
+// commonMarks returns the number of bytes in the common prefix of two texts, shortened to whole
+// markers.
 func commonMarks(a, b string) int {
 	n := commonPrefix(a, b)
 	if i := strings.LastIndexByte(a[:n], '<'); i >= 0 && n < len(a) && !strings.ContainsAny(a[i:n], "> \n") {
@@ -257,8 +257,8 @@ func commonMarks(a, b string) int {
 	return n
 }
 
-// commonPrefix returns the number of bytes that two texts share at the front, cut back to a whole
-// character.
+// commonPrefix returns the number of bytes in the common prefix of two texts, shortened to whole
+// characters.
 func commonPrefix(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {

@@ -23,7 +23,7 @@ func readTemplates(t testing.TB) map[string]string {
 	return all
 }
 
-// wantFormats maps templates that no vector names to their formats.
+// wantFormats maps templates that do not occur in vectors to their formats.
 var wantFormats = map[string]string{
 	"CohereForAI-c4ai-command-r-plus-tool_use":      "cohere-action",
 	"HuggingFaceTB-SmolLM3-3B":                      "hermes-json",
@@ -41,7 +41,7 @@ var wantFormats = map[string]string{
 	"NousResearch-Hermes-2-Pro-Llama-3-8B-tool_use": "hermes-json",
 }
 
-// TestDetect: Detect finds the format of real templates.
+// TestDetect checks that Detect finds the format of actual templates.
 //
 // Evidence: engine · Tool calls of 34 formats parse the same in any chunks
 func TestDetect(t *testing.T) {
@@ -90,8 +90,8 @@ func agentTurns() Conversation {
 	}
 }
 
-// TestTemplates renders an agent's conversation with real templates. Nothing that the model must
-// know may be missing.
+// TestTemplates renders an agent's conversation with actual templates. No information for the model
+// may be missing.
 //
 // Evidence: engine · Tool calls of 34 formats parse the same in any chunks
 func TestTemplates(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
-// TestGrammarTakesTemplates: the grammar accepts what real templates write for an assistant's
-// message, which is what models were trained to write.
+// TestGrammarTakesTemplates checks that the grammar accepts the text that actual templates write
+// for an assistant's message, since models were trained to write such text.
 //
 // Evidence: engine · A schema or grammar constrains the answer
 func TestGrammarTakesTemplates(t *testing.T) {
@@ -56,7 +56,7 @@ func TestGrammarTakesTemplates(t *testing.T) {
 			said.Messages = append([]Message{asked.Messages[0]}, m)
 			text, err := tmpl.Render(said)
 			text, same := strings.CutPrefix(text, p.Text)
-			if err != nil || !same { // the template shows past messages in another form
+			if err != nil || !same { // the template writes past messages in another form
 				continue
 			}
 			for _, text := range []string{text, strings.ReplaceAll(text, `": `, `":`)} {
@@ -64,7 +64,7 @@ func TestGrammarTakesTemplates(t *testing.T) {
 					text, _, _ = strings.Cut(text, end)
 				}
 				at, ok := accepts(compiled, ids, strings.TrimRight(text, " \n"))
-				if !ok && !strings.Contains(name, "kimi") { // kimi's calls have ids of their own
+				if !ok && !strings.Contains(name, "kimi") { // kimi's calls have other ids
 					t.Errorf("%s: not accepted at %d: %q ^ %q", name, at, text[:at], text[at:])
 				}
 				taken++

@@ -9,20 +9,20 @@ import (
 type Tool struct {
 	Name        string
 	Description string
-	Parameters  json.RawMessage // JSON Schema of the arguments; empty: any object
+	Parameters  json.RawMessage // JSON Schema of the arguments; empty means any object
 }
 
-// Call is a tool call, in a conversation or as a model wrote it.
+// Call is a tool call, in a conversation or in a message of a model.
 type Call struct {
 	ID   string
 	Name string
-	Args json.RawMessage // a JSON object; for a call with a Problem, whatever could be read
+	Args json.RawMessage // a JSON object; for a call with a Problem, the part that could be read
 
-	Problem Problem // why the call must not be run; None in a sound call
-	Raw     string  // for a call with a Problem: the model's own text
+	Problem Problem // why the call must not be run; None in a valid call
+	Raw     string  // for a call with a Problem: the text of the model
 }
 
-// Problem says why a call that a model wrote cannot be run.
+// Problem is the reason why a call that a model wrote cannot be run.
 type Problem uint8
 
 // The problems of a call.
@@ -32,7 +32,7 @@ const (
 	Malformed         // the text of the call cannot be read
 )
 
-// String returns the problem in one word, "" for None.
+// String returns the problem in one word, or "" for None.
 func (p Problem) String() string {
 	switch p {
 	case None:
@@ -60,7 +60,7 @@ type Message struct {
 	Name      string // for a tool's result: the tool's name
 }
 
-// Conversation is the input that a template renders.
+// Conversation is the input of a template.
 type Conversation struct {
 	Messages []Message
 	Tools    []Tool
@@ -74,11 +74,11 @@ type Conversation struct {
 	// Vars holds further variables of the template, each a JSON value.
 	Vars map[string]json.RawMessage
 
-	// Now is the time that strftime_now shows; the zero time is the Unix epoch.
+	// Now is the time that strftime_now uses; the zero time is the Unix epoch.
 	Now time.Time
 }
 
-// EventKind says what an Event reports.
+// EventKind is the kind of an Event.
 type EventKind uint8
 
 // The kinds of events.
@@ -88,7 +88,7 @@ const (
 	Trailing                   // Text follows the calls; the model wrote it without waiting for their results
 	CallStart                  // a call begins: Index, ID and Name are set
 	CallDelta                  // Text is a piece of the arguments of call Index, as JSON
-	CallEnd                    // call Index ends; ID is set if the model gave one after the start
+	CallEnd                    // call Index ends; ID is set if the model wrote one after the start
 )
 
 // Event is a piece of a model's message.
@@ -98,8 +98,8 @@ type Event struct {
 	Index   int // of a call: its position in the message, from 0
 	ID      string
 	Name    string
-	Problem Problem // for CallEnd: why the call must not be run
-	Raw     string  // for CallEnd with a Problem: the model's own text
+	Problem Problem // for CallEnd: the reason why the call must not be run
+	Raw     string  // for CallEnd with a Problem: the text of the model
 }
 
 // Reply is a model's message assembled from events. The zero Reply is empty.
@@ -136,7 +136,7 @@ func (r *Reply) Add(events ...Event) {
 }
 
 // Sound returns the reply with only the calls that can be run. The text of the others is moved back
-// to the content, so that nothing the model wrote is lost.
+// to the content, so that no text of the model is lost.
 func (r Reply) Sound() Reply {
 	var calls []Call
 	for _, c := range r.Calls {
@@ -150,28 +150,28 @@ func (r Reply) Sound() Reply {
 	return r
 }
 
-// ParserOptions says how to parse the text of a model. The zero value is ready for a message that
-// begins from nothing.
+// ParserOptions specifies the way in which the text of a model is parsed. The zero value is for a
+// message of which the prompt contains nothing.
 type ParserOptions struct {
 	// Prompt is the end of the rendered prompt, starting with the opening of the assistant's
 	// message. It may have opened the thinking.
 	Prompt string
 
-	// Continue says that Prompt also contains the beginning of the message itself, which is then
-	// reported with the rest.
+	// Continue reports whether Prompt also contains the beginning of the message itself, which is
+	// then reported with the rest.
 	Continue bool
 
-	// KeepReasoning leaves reasoning in the content, including its markers.
+	// KeepReasoning specifies that reasoning remains in the content, including its markers.
 	KeepReasoning bool
 
-	// NoCalls treats calls as plain text.
+	// NoCalls specifies that calls are treated as plain text.
 	NoCalls bool
 
-	// JSON says that the answer is one JSON document: it is not treated as a bare call, and white
-	// space around it is dropped.
+	// JSON specifies that the answer is one JSON document: it is not treated as a bare call, and
+	// white space around it is dropped.
 	JSON bool
 
-	// NewID returns the id for call n (from 0) if the model gives none. By default ids are
+	// NewID returns the id for call n (from 0) if the model writes none. By default ids are
 	// "call00000", "call00001", …: nine letters and digits, which every known template accepts.
 	NewID func(n int) string
 }

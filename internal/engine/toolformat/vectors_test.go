@@ -67,7 +67,7 @@ func readVectors(t testing.TB) []vector {
 	return all
 }
 
-// read parses the vector's text in pieces of size runes; 0 means whole.
+// read parses the vector's text in pieces of size runes; 0 means as a whole.
 func (v vector) read(size int) Reply {
 	f := Lookup(v.Format)
 	if f == nil {
@@ -90,7 +90,7 @@ func (v vector) read(size int) Reply {
 	return reply
 }
 
-// collect feeds text to p in pieces of size bytes; 0 means whole.
+// collect feeds text to p in pieces of size bytes; 0 means as a whole.
 func collect(p *Parser, text string, size int) Reply {
 	var r Reply
 	if size == 0 {
@@ -106,7 +106,7 @@ func collect(p *Parser, text string, size int) Reply {
 	return r
 }
 
-// TestVectors parses texts of models as other projects' parsers do.
+// TestVectors checks that texts of models are parsed as by other projects' parsers.
 //
 // Evidence: engine · Tool calls of 34 formats parse the same in any chunks
 func TestVectors(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// Write returns calls as a model of this format writes them. A parser of the
-// format reads the same calls from it.
+// Write returns the text of calls in the form in which a model of this format writes them. A parser
+// of the format reads the same calls from it.
 func (f *Format) Write(calls []Call) string {
 	rules := make([]*Rule, len(calls))
 	for i, c := range calls {
@@ -101,7 +101,8 @@ func (f *Format) inSection(w Wrap, calls *Rule) *Rule {
 // anyID is the pattern of ids that every known template accepts.
 const anyID = `[a-zA-Z0-9]{9}`
 
-// callRule matches one call. args matches the arguments as they are written in the format's syntax.
+// callRule matches one call. The rule args matches the arguments as they are written in the
+// format's syntax.
 func (f *Format) callRule(w Wrap, name string, args, number, id *Rule) *Rule {
 	l := f.Layout
 	switch f.Syntax {
@@ -165,8 +166,8 @@ func (f *Format) objectRule(name string, args, id *Rule) *Rule {
 	return seq(lit("{"), r, lit("}"))
 }
 
-// paramRule matches an argument of the Params syntax. kind is the JSON type named by its attribute,
-// "string" for strings.
+// paramRule matches an argument of the Params syntax. The parameter kind is the JSON type named by
+// its attribute, or "string" for strings.
 func (f *Format) paramRule(key, kind string, value *Rule) *Rule {
 	p := f.Param
 	head := p.Open + key + p.Cut

@@ -2,20 +2,20 @@ package transformer
 
 import "slices"
 
-// arch declares how one architecture differs from the shared blocks. Each architecture has a file
-// of its own, arch_NAME.go, and an entry in archs below.
+// arch describes the differences between one architecture and the shared blocks. Each architecture
+// has a separate file, arch_NAME.go, and an entry in archs below.
 type arch struct {
 	names        []string // values of general.architecture
 	rope         ropeLayout
 	qkNorm       normScope
-	sinks        bool   // attn_sinks: a learned logit per head that draws attention away
-	windowPeriod int    // every windowPeriod-th layer attends to all tokens, the others to a window; 0: every layer to all
+	sinks        bool   // attn_sinks: a learned logit per head that takes a part of the attention
+	windowPeriod int    // every windowPeriod-th layer attends to all tokens, the others to a window; 0 means every layer to all
 	ffnNorm      string // tensor before the feed-forward block
 	tied         bool   // the output matrix may be absent; then it is the embedding
 	moe          moeRule
 }
 
-// ropeLayout says which elements of a head are rotated together.
+// ropeLayout determines the elements of a head that are rotated together.
 type ropeLayout int
 
 const (
@@ -23,7 +23,7 @@ const (
 	ropePairs                    // 2i with 2i+1, as in the first Llama files
 )
 
-// normScope says over which elements queries and keys are normalised before rotation.
+// normScope determines the elements over which queries and keys are normalised before rotation.
 type normScope int
 
 const (
@@ -32,7 +32,7 @@ const (
 	normRow            // all heads together
 )
 
-// gating selects how router logits become the weights of the chosen experts.
+// gating is the function that computes the weights of the chosen experts from the router logits.
 type gating int
 
 const (
@@ -40,7 +40,7 @@ const (
 	gateTopSoftmax               // the largest logits, then softmax over them
 )
 
-// activation selects how the gate and up projections of a feed-forward block are combined.
+// activation is the function that combines the gate and up projections of a feed-forward block.
 type activation int
 
 const (
@@ -48,10 +48,10 @@ const (
 	actClamped                   // gpt-oss: gate·sigmoid(1.702·gate)·(up+1), both clamped to 7
 )
 
-// moeRule declares the expert layers of an architecture.
+// moeRule describes the expert layers of an architecture.
 type moeRule struct {
 	possible  bool // the architecture may have experts
-	required  bool // it always has
+	required  bool // it always has experts
 	gating    gating
 	normalise bool // weights of the chosen experts are scaled to sum to 1
 	shared    bool // adds a shared expert behind a sigmoid gate
@@ -67,8 +67,8 @@ func (m moeRule) ffShare(active int) int {
 	return 1
 }
 
-// archs lists the architectures that can be loaded. A new one is a file arch_NAME.go and an entry
-// here. Every test that runs over all architectures, TestReference first, then covers it.
+// archs lists the architectures that can be loaded. A new architecture needs a file arch_NAME.go
+// and an entry here. It is then covered by every test for all architectures, such as TestReference.
 func archs() []*arch {
 	return []*arch{qwen3moe(), qwen3(), qwen2moe(), qwen2(), llama(), olmoe(), gptOSS()}
 }

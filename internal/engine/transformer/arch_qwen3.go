@@ -6,7 +6,7 @@ func qwen3() *arch {
 }
 
 // qwen3moe is qwen3 with experts in every layer: a softmax over all experts, then the weights of
-// the chosen ones scaled to sum to 1.
+// the chosen experts are scaled so that their sum is 1.
 func qwen3moe() *arch {
 	a := qwen3()
 	a.names = []string{"qwen3moe"}

@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	// attnRows is the approximate number of queries that share one pass over the keys and values of
-	// a head.
+	// attnRows is the approximate number of queries for which the keys and values of a head are
+	// read together.
 	attnRows = 64
 	// attnPart is the number of positions that are accumulated before the result is merged with
-	// that of the previous positions. It affects the result, not only how the work is split:
-	// changing it changes the last bits.
+	// that of the previous positions. It affects the results as well as the division of the work:
+	// with another number, the last bits differ.
 	attnPart = 512
 )
 
@@ -21,7 +21,7 @@ const (
 type attnScratch struct {
 	blocks  []attnBlock
 	workers []attnWorker
-	parts   int       // partitions of the longest block if they are computed separately, else 0
+	parts   int       // partitions of the longest block if they are computed separately, otherwise 0
 	partial []float32 // the result of each partition
 }
 
@@ -143,9 +143,9 @@ func (j mixJob) Do(_, i int) {
 	prepare(&j.p.mix, lo, hi, &j.p.l.o)
 }
 
-// attend fills p.mix. Blocks × heads are computed separately. If there are too few of them to keep
-// the workers busy, the partitions of the positions are computed separately too. Both ways merge
-// the same partitions in the same order.
+// attend fills p.mix. Blocks × heads are computed separately. If there are too few of them for all
+// workers, the partitions of the positions are computed separately too. Both ways merge the same
+// partitions in the same order.
 func (p *pass) attend() {
 	a, h := &p.attn, &p.n.hyper
 	p.cutBlocks()
@@ -246,7 +246,7 @@ func (j mergeJob) Do(worker, i int) {
 	w.store(p, b, head)
 }
 
-// span returns the positions [first, end) that some token of b sees.
+// span returns the positions [first, end) to which any token of b attends.
 func (p *pass) span(b *attnBlock) (first, end int) {
 	if p.l.window > 0 {
 		first = max(0, b.pos-p.l.window+1)
@@ -267,7 +267,7 @@ func (w *attnWorker) load(p *pass, b *attnBlock, head int) {
 	}
 }
 
-// walk applies the loaded queries to the positions of partition at.
+// walk applies the loaded queries to the positions of the partition with the index at.
 func (w *attnWorker) walk(p *pass, s *tensor.Attention, b *attnBlock, head, at int) {
 	h, c := &p.n.hyper, p.cache
 	group := h.Heads / h.KVHeads
@@ -294,7 +294,8 @@ func (w *attnWorker) walk(p *pass, s *tensor.Attention, b *attnBlock, head, at i
 	}
 }
 
-// store finishes the rows of a block and writes them where the output projection reads them.
+// store finishes the rows of a block and writes them to the memory from which the output projection
+// reads them.
 func (w *attnWorker) store(p *pass, b *attnBlock, head int) {
 	h := &p.n.hyper
 	group := h.Heads / h.KVHeads

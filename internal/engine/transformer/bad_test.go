@@ -15,8 +15,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// narrow makes a model of few weights, for tests that load many models. edit, if not nil, changes
-// the contents of the file.
+// narrow creates a model with few weights, for tests that load many models. The function edit, if
+// not nil, changes the contents of the file.
 func narrow(t testing.TB, arch, quant string, edit func(*gguf.Writer)) *gguf.File {
 	t.Helper()
 	return reference.Variant{Arch: arch, Edit: func(c *synth.Config, w *gguf.Writer) {
@@ -30,7 +30,7 @@ func narrow(t testing.TB, arch, quant string, edit func(*gguf.Writer)) *gguf.Fil
 	}}.Open(t, quant)
 }
 
-// TestBadHeaders checks that absurd shapes cause errors that name the key.
+// TestBadHeaders checks that absurd shapes cause errors with the name of the key.
 func TestBadHeaders(t *testing.T) {
 	pool := tensor.NewPool(1)
 	defer pool.Close()
@@ -104,7 +104,8 @@ func without(t *testing.T, f *gguf.File, name string) *gguf.File {
 	return out
 }
 
-// TestMissing removes every tensor and key in turn: each is either optional, or an error names it.
+// TestMissing removes every tensor and key in turn: each must either be optional, or be named in an
+// error.
 func TestMissing(t *testing.T) {
 	tier.Normal(t)
 	pool := tensor.NewPool(1)
@@ -141,8 +142,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestDamagedWeights fills all weights with NaN: routing stays in range and the pass reports the
-// damage.
+// TestDamagedWeights fills all weights with NaN: routing must stay in range, and the pass must
+// report the damage.
 func TestDamagedWeights(t *testing.T) {
 	for _, arch := range Architectures() {
 		for _, quant := range []string{"f32", "q8_0"} {
@@ -225,7 +226,7 @@ func TestBadSlices(t *testing.T) {
 }
 
 // TestMemory compares the estimate with the memory used, and checks that a network that needs too
-// much memory is refused in advance, with numbers in the error.
+// much memory is refused in advance, with the sizes in the error.
 //
 // Evidence: engine · Memory is estimated before it is allocated
 func TestMemory(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// alone computes every token of a sequence in one slice, with no other slice in the pass, by one
+// alone computes every token of a sequence in one slice, without other slices in the pass, with one
 // worker.
 func alone(t *testing.T, f *gguf.File, kv gguf.Type, tokens []int32) [][]float32 {
 	n, c := newNetwork(t, f, kv, len(tokens), 1)
@@ -24,8 +24,8 @@ func alone(t *testing.T, f *gguf.File, kv gguf.Type, tokens []int32) [][]float32
 	return rows
 }
 
-// together computes several sequences in passes of random slices, by several workers, and calls see
-// for each row of logits.
+// together computes several sequences in passes of random slices, with several workers, and calls
+// the function see for each row of logits.
 func together(t *testing.T, n *Network, c *Cache, r *rand.Rand, texts [][]int32, most int, see func(text, pos int, logits []float32)) {
 	seqs := make([]*Seq, len(texts))
 	for i := range texts {
@@ -76,9 +76,9 @@ func done(seqs []*Seq, texts [][]int32) bool {
 	return true
 }
 
-// TestBatchInvariance checks the rule on which the engine is based: a token's logits are bit for
-// bit the same however its sequence is cut into slices, whatever other sequences are in the pass,
-// and with any number of workers.
+// TestBatchInvariance checks the rule on which the engine is based: a token's logits are the same,
+// bit for bit, however its sequence is divided into slices, whatever other sequences are in the
+// pass, and with any number of workers.
 //
 // Evidence: engine · Batch, chunks and threads do not change a bit
 func TestBatchInvariance(t *testing.T) {
@@ -107,8 +107,8 @@ func TestBatchInvariance(t *testing.T) {
 	}
 }
 
-// TestLongContext spans several partitions of the positions, where a single sequence is computed
-// partition by partition and several sequences together are not.
+// TestLongContext computes sequences longer than several partitions. A single such sequence is
+// computed partition by partition, and several sequences together are not.
 func TestLongContext(t *testing.T) {
 	tier.Normal(t)
 	for _, arch := range []string{"qwen3", "gpt-oss"} {
@@ -137,8 +137,7 @@ func TestLongContext(t *testing.T) {
 	}
 }
 
-// TestSharedPages: a prefix is continued twice, with its full pages shared and the last page
-// copied.
+// TestSharedPages continues a prefix twice, with its full pages shared and the last page copied.
 func TestSharedPages(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	f := reference.Variant{Arch: "qwen3moe"}.Open(t, "q8_0")
@@ -172,8 +171,8 @@ func TestSharedPages(t *testing.T) {
 	}
 }
 
-// TestStalePages: a sequence is computed correctly in pages in which another, damaged one left
-// NaNs.
+// TestStalePages checks that a sequence is computed correctly in pages that contain NaNs of
+// another, damaged sequence.
 func TestStalePages(t *testing.T) {
 	f := reference.Variant{Arch: "qwen3"}.Open(t, "q8_0")
 	for _, kv := range []gguf.Type{gguf.TypeF16, gguf.TypeQ8_0, gguf.TypeF32} {

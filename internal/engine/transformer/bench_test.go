@@ -20,7 +20,7 @@ import (
 )
 
 // benchModels returns the files to measure: those matching the environment variable
-// LUTHIER_BENCH_MODELS (a glob), or small ones made for the benchmark.
+// LUTHIER_BENCH_MODELS (a glob), or small ones created for the benchmark.
 func benchModels(b *testing.B) []string {
 	if glob := os.Getenv("LUTHIER_BENCH_MODELS"); glob != "" {
 		paths, err := filepath.Glob(glob)
@@ -51,7 +51,7 @@ func cpuTime() time.Duration {
 }
 
 // BenchmarkForward measures prompts of 512 tokens and single tokens, at the start and at a depth of
-// 4096 tokens. tok/cpu-s is tokens per second of processor time, the measure least disturbed by
+// 4096 tokens. tok/cpu-s is tokens per second of processor time, the measure that depends least on
 // other load on the machine.
 func BenchmarkForward(b *testing.B) {
 	for _, path := range benchModels(b) {

@@ -30,8 +30,8 @@ type Cache struct {
 	free      []int32
 }
 
-// NewCache allocates the pages of a cache for n. It returns an error if they do not fit into the
-// available memory.
+// NewCache allocates the pages of a cache for the network n. It returns an error if they do not fit
+// into the available memory.
 func NewCache(n *Network, cfg CacheConfig) (*Cache, error) {
 	if cfg.Pages < 1 {
 		return nil, fmt.Errorf("transformer: make cache: %d pages; at least one is needed", cfg.Pages)
@@ -65,13 +65,13 @@ func (c *Cache) Exact() bool { return c.typ == gguf.TypeF32 }
 // Pages returns the number of pages in the cache.
 func (c *Cache) Pages() int { return len(c.refs) }
 
-// Free returns the number of pages that nobody holds.
+// Free returns the number of pages without references.
 func (c *Cache) Free() int { return len(c.free) }
 
 // Bytes returns the size of the pages in bytes.
 func (c *Cache) Bytes() int { return len(c.data) }
 
-// Alloc returns a page with one reference. It returns false if all pages are held.
+// Alloc returns a page with one reference. It returns false if all pages have references.
 func (c *Cache) Alloc() (int32, bool) {
 	if len(c.free) == 0 {
 		return 0, false
@@ -82,7 +82,7 @@ func (c *Cache) Alloc() (int32, bool) {
 	return page, true
 }
 
-// Retain adds a reference to a page that is held.
+// Retain adds a reference to a page that has at least one.
 func (c *Cache) Retain(page int32) {
 	if c.refs[page] < 1 {
 		panic(fmt.Sprintf("transformer: retain page %d, which nobody holds", page))
@@ -90,7 +90,7 @@ func (c *Cache) Retain(page int32) {
 	c.refs[page]++
 }
 
-// Release removes a reference. Without references the page is free again.
+// Release removes a reference. A page without references is free again.
 func (c *Cache) Release(page int32) {
 	if c.refs[page] < 1 {
 		panic(fmt.Sprintf("transformer: release page %d, which nobody holds", page))
@@ -103,8 +103,8 @@ func (c *Cache) Release(page int32) {
 // Refs returns the number of references to a page.
 func (c *Cache) Refs(page int32) int { return int(c.refs[page]) }
 
-// Copy copies the keys and values of page src to page dst, so that a sequence can continue after a
-// page it shares.
+// Copy copies the keys and values of page src to page dst, so that a sequence can continue a page
+// that it shares with others.
 func (c *Cache) Copy(dst, src int32) {
 	copy(c.page(dst), c.page(src))
 }

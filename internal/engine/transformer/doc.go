@@ -3,34 +3,34 @@
 //
 // A [Network] holds the weights of a GGUF file. [Network.Forward] is one pass over those weights
 // for the tokens of many sequences at once; keys and values are kept in a paged [Cache]. The
-// package stands on gguf and quant (files and number formats) and tensor (kernels and workers). It
-// knows nothing of requests, sampling or text: package scheduler above it turns requests into
-// passes.
+// package is based on gguf and quant (files and number formats) and tensor (kernels and workers).
+// It has no requests, sampling or text: package scheduler, which uses this package, divides
+// requests into passes.
 //
-// Everything above the network relies on one rule, batch invariance: the logits of a token are the
-// same bits whether the token is computed alone, inside a prompt chunk of any size, or together
+// All code that uses the network relies on one rule, batch invariance: the logits of a token have
+// the same bits whether the token is computed alone, inside a prompt chunk of any size, or together
 // with other sequences, with any number of workers. Prefix reuse, continuous batching and
-// speculative decoding are lossless because of it. Each kernel keeps it by computing one output
-// element with one fixed sequence of floating-point operations; nothing here splits a sum in a way
-// that depends on the batch.
+// speculative decoding are lossless because of it. Each kernel follows it by computing an output
+// element with one fixed sequence of floating-point operations; no sum is split in a way that
+// depends on the batch.
 //
 // # A new architecture
 //
-// An architecture is a file arch_NAME.go that declares what sets it apart from the shared blocks,
-// and its row in archs (arch.go). TestReference compares it with package reference, which computes
-// it from its paper in double precision.
+// An architecture is a file arch_NAME.go, which describes its differences from the shared blocks,
+// and a row in archs (arch.go). TestReference compares it with package reference, which is written
+// from its paper and computes in double precision.
 //
 // # Terms
 //
 //   - page: the keys and values of [PageTokens] tokens in every layer; sequences share pages by
 //     reference counts.
 //   - slice: the tokens that one pass appends to one sequence.
-//   - wanted token: a token whose logits, or hidden state, the caller asks for; the last layer
+//   - wanted token: a token whose logits, or hidden state, the caller requests; the last layer
 //     computes only these.
 //   - slot: one token at one of its experts. Slots are sorted by expert, so that each expert's
 //     weights are read once.
-//   - capacity: the most tokens of a pass that one expert computes; the rest is rerouted. See
-//     [NetworkConfig].
+//   - capacity: the maximum number of tokens of a pass that one expert computes; the others are
+//     rerouted. See [NetworkConfig].
 //   - expert worker: another process or machine that computes experts for this network. See
 //     [ExpertWorker].
 //

@@ -4,7 +4,7 @@ import "github.com/luthier-dev/luthier/internal/engine/tensor"
 
 // experts adds the weighted sum of every row's experts, and the shared expert if there is one, to
 // the residual stream. A row's experts are added in the order of their numbers, whatever other rows
-// the pass has.
+// are in the pass.
 func (p *pass) experts() {
 	h, m, y := &p.n.hyper, &p.moe, p.l
 	p.reserve()

@@ -20,12 +20,12 @@ func (l *expertLoad) init(layers, experts int) {
 func (l *expertLoad) add(layer, expert, n int) { l.count[layer*l.experts+expert].Add(int64(n)) }
 func (l *expertLoad) reroute(layer int)        { l.moved[layer].Add(1) }
 
-// LayerLoad reports how evenly the experts of one layer were used since the network was loaded.
+// LayerLoad is the load of the experts of one layer since the network was loaded.
 type LayerLoad struct {
 	Tokens   []int64 // computed by each expert
 	Rerouted int64   // tokens that a capacity limit sent to another expert
-	Peak     float64 // the busiest expert's tokens over the mean; 1: even, 0: nothing was computed
-	Entropy  float64 // of the distribution of tokens over experts, in bits; log2(experts): even
+	Peak     float64 // tokens of the expert with the most, divided by the mean; 1 means even, 0 that nothing was computed
+	Entropy  float64 // of the distribution of tokens over experts, in bits; log2(experts) means even
 }
 
 // ExpertLoad returns the load of each layer's experts; nil for a dense network. It may be called

@@ -24,7 +24,7 @@ type moeScratch struct {
 	act      tensor.Batch
 	taken    []int32 // with a capacity limit: number of tokens of each expert
 
-	taking, given []float32 // rows sent to experts that are elsewhere, and their results, by slot
+	taking, given []float32 // rows sent to experts that are computed elsewhere, and their results, by slot
 }
 
 func (m *moeScratch) init(workers, experts int) {
@@ -86,7 +86,7 @@ func (p *pass) choose(t int) {
 	}
 }
 
-// nextBest returns the most probable expert that is not among the chosen and has taken fewer than
+// nextBest returns the most probable expert that is not among the chosen ones and has fewer than
 // limit tokens, or -1 if there is none. If taken is nil, there is no limit.
 func nextBest(probs []float32, chosen, taken []int32, limit int32) int32 {
 	best := int32(-1)
@@ -105,7 +105,7 @@ next:
 	return best
 }
 
-// weigh turns the probabilities of the chosen experts into their weights.
+// weigh computes the weights of the chosen experts from their probabilities.
 func (p *pass) weigh(t int) {
 	rule, probs := &p.n.arch.moe, p.probsOf(t)
 	choice, weight := p.choiceOf(t)
@@ -129,7 +129,7 @@ func (p *pass) weigh(t int) {
 }
 
 // limit moves tokens from experts that are full to the next best expert with room, in the order of
-// the tokens. A token for which no expert has room stays where it is.
+// the tokens. A token for which no expert has room stays at its expert.
 func (p *pass) limit() {
 	h, m := &p.n.hyper, &p.moe
 	most := int32(math.Ceil(p.n.cfg.Capacity * float64(p.rows*h.ActiveExperts) / float64(h.Experts)))

@@ -9,8 +9,8 @@ type ffnScratch struct {
 }
 
 // sideBuffer holds intermediate products of one worker: n rows of mulRows numbers. Mul writes row r
-// of a product to column r of its destination. To get a destination whose columns start at r0, base
-// returns a pointer before the buffer's start.
+// of a product to column r of its destination. So that the columns of the destination start at r0,
+// base returns a pointer before the buffer's start.
 type sideBuffer struct {
 	a, b []float32
 	lead int
@@ -75,8 +75,8 @@ func (j denseGateJob) Do(worker, i int) {
 	p.glu(worker, p.l.dense, nil, i, &p.ff.act, 0)
 }
 
-// glu computes piece i of the gate and up products for rows toks of the input (nil: all rows),
-// combines the two, and writes the result to act from row first on.
+// glu computes piece i of the gate and up products for the rows toks of the input (nil means all
+// rows), combines the two, and writes the result to act from row first on.
 func (p *pass) glu(worker int, f *ffn, toks []int32, i int, act *tensor.Batch, first int) {
 	s := &p.ff.side[worker]
 	r0 := i * mulRows

@@ -18,8 +18,8 @@ func (e *NumberError) Error() string {
 }
 
 // Forward computes the tokens of all slices in one pass over the weights, appends their keys and
-// values to the cache and raises each Seq.Len. Afterwards Logits returns the logits of the wanted
-// tokens. A Network runs one pass at a time.
+// values to the cache, and increases each Seq.Len. Afterwards Logits returns the logits of the
+// wanted tokens. A Network runs one pass at a time.
 //
 // If Forward returns an error other than a *NumberError, no sequence has changed.
 func (n *Network) Forward(c *Cache, slices []Slice) error {
@@ -69,7 +69,7 @@ type pass struct {
 	l       *layer
 	index   int // index of l
 	last    bool
-	bare    bool // hidden states are wanted instead of logits
+	bare    bool // whether hidden states are wanted instead of logits
 
 	token  []int32   // of each row of the pass
 	pos    []int32   // position in its sequence
@@ -85,7 +85,7 @@ type pass struct {
 	proj    []float32    // a product that will be added to the residual stream
 	logits  []float32
 	bad     []bool // output rows that contain NaN or infinity
-	err     error  // error of a worker elsewhere
+	err     error  // error of a worker that computes experts elsewhere
 
 	reserved tensor.TileLayout // layout for which the attention workers have memory
 

@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// FuzzLoadNetwork overwrites numbers in the header of a valid file. A file that still parses is
-// loaded and computed, or refused; nothing panics.
+// FuzzLoadNetwork overwrites numbers in the header of a valid file. A file that can still be parsed
+// must be loaded and computed, or refused, without a panic.
 func FuzzLoadNetwork(f *testing.F) {
 	pool := tensor.NewPool(1)
 	f.Cleanup(pool.Close)

@@ -22,14 +22,14 @@ type Hyper struct {
 	FF      int // width of the dense feed-forward block; 0 if every layer has experts
 
 	Experts       int // experts per layer; 0 for a dense network
-	ActiveExperts int // experts that compute each token
+	ActiveExperts int // number of experts that compute each token
 	ExpertFF      int // width of one expert
 	SharedFF      int // width of the shared expert; 0 if there is none
 	ExpertScale   float32
 
 	Eps          float32 // of every RMS norm
-	Window       int     // sliding-window length of the layers that have a window; 0: none
-	WindowPeriod int     // every WindowPeriod-th layer attends to everything, the others to Window tokens
+	Window       int     // sliding-window length of the layers that have a window; 0 means none
+	WindowPeriod int     // every WindowPeriod-th layer attends to all tokens, the others to Window tokens
 
 	Rope RopeParams
 }
@@ -66,7 +66,8 @@ func (h *Hyper) windowOf(layer int) int {
 	return h.Window
 }
 
-// ReadHyper reads and checks the shape of the network in f. The error names the key that is wrong.
+// ReadHyper reads and checks the shape of the network in f. An error contains the name of the wrong
+// key.
 func ReadHyper(f *gguf.File) (Hyper, error) {
 	h, _, err := readHyper(f)
 	return h, err
@@ -163,7 +164,7 @@ func (r *metaReader) experts(h *Hyper, a *arch) {
 	h.ExpertFF = r.count("expert_feed_forward_length", h.FF/a.moe.ffShare(h.ActiveExperts), 1, maxWidth)
 	h.ExpertScale = r.float("expert_weights_scale", 1, 0, 1e6)
 	if h.ExpertScale == 0 {
-		h.ExpertScale = 1 // the way converters write "none"
+		h.ExpertScale = 1 // converters write 0 for "none"
 	}
 	if a.moe.shared {
 		h.SharedFF = r.count("expert_shared_feed_forward_length", h.FF, 1, maxWidth)
@@ -221,8 +222,8 @@ func (r *metaReader) fail(key, format string, args ...any) {
 	}
 }
 
-// count reads an integer in [lo, hi]. If the key is absent, the result is def; a def out of range
-// makes the absence an error. Arrays (one number per layer) are accepted if all their numbers are
+// count reads an integer in [lo, hi]. If the key is absent, the result is def; if def is out of
+// range, the key is required. Arrays (one number per layer) are accepted if all their numbers are
 // equal.
 func (r *metaReader) count(key string, def, lo, hi int) int {
 	v, ok := r.f.Uint(r.prefix + key)

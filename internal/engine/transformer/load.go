@@ -14,9 +14,10 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// LoadNetwork reads the weights of f, laid out for the kernels of this machine, with the workers of
-// pool, which the network also uses for its passes. f's pages are released one matrix after
-// another, and f may be closed afterwards. An error names the key or tensor that caused it.
+// LoadNetwork reads the weights of f and lays them out for the kernels of this machine. It uses the
+// workers of pool, which the network also uses for its passes. The pages of f are released one
+// matrix after another, and f may be closed afterwards. An error contains the name of the key or
+// tensor that caused it.
 func LoadNetwork(f *gguf.File, pool *tensor.Pool, cfg NetworkConfig) (*Network, error) {
 	h, a, err := readHyper(f)
 	if err != nil {
@@ -214,7 +215,7 @@ func (l *loader) expertLayer(y *layer, i int) {
 	l.experts(y, func(f *ffn) *linear { return &f.down }, name("ffn_down_exps"), h.ExpertFF, h.Embed)
 }
 
-// qkv plans the projections to queries, keys and values, which some converters stack into a single
+// qkv plans the projections to queries, keys and values, which some converters combine in a single
 // tensor.
 func (l *loader) qkv(y *layer, name func(string) string) {
 	h := &l.n.hyper
@@ -273,7 +274,7 @@ func (l *loader) rope() {
 }
 
 // loadPiece is the approximate number of bytes of the file that a worker reads and lays out at a
-// time. They stay in its CPU cache in between.
+// time. Between the two steps they stay in its CPU cache.
 const loadPiece = 1 << 20
 
 // build builds the planned matrices and fills them in parallel, in the order of the file so that

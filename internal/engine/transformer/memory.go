@@ -59,9 +59,9 @@ func scratchBytes(h *Hyper, tokens int) int64 {
 	return 4 * (int64(row)*int64(tokens) + int64(h.Vocab))
 }
 
-// AvailableMemory returns the number of bytes that this process may still allocate: what the system
-// has left, or what the limit of its control group leaves, whichever is less. It returns false if
-// the system does not say.
+// AvailableMemory returns the number of bytes that this process may still allocate: the memory
+// available in the system or within the limit of its control group, whichever is less. It returns
+// false if the system does not report it.
 func AvailableMemory() (int64, bool) {
 	left, ok := int64(math.MaxInt64), false
 	if v, found := memAvailable("/proc/meminfo"); found {
@@ -120,7 +120,7 @@ func readNumber(path string) (int64, bool) {
 	return v, err == nil
 }
 
-// checkRoom returns size·count if that much memory is available, else an error.
+// checkRoom returns size·count if that much memory is available, otherwise an error.
 func checkRoom(what string, size, count int64) (int, error) {
 	if size > 0 && count > math.MaxInt64/size || size*count > math.MaxInt {
 		return 0, fmt.Errorf("%s of %d × %d bytes is more than a machine can address", what, count, size)
@@ -134,7 +134,7 @@ func checkRoom(what string, size, count int64) (int, error) {
 
 func mib(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 
-// checkRoom checks that there is memory for all matrices before the first is built.
+// checkRoom checks that there is memory for all matrices before the first one is built.
 func (l *loader) checkRoom() {
 	if _, err := checkRoom("the network", int64(l.n.bytes), 1); err != nil {
 		l.fail("%w", err)

@@ -5,7 +5,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// NetworkConfig selects how a network computes. The zero value computes exactly.
+// NetworkConfig has the options of a network's computation. With the zero value, the computation is
+// exact.
 type NetworkConfig struct {
 	// Capacity limits the tokens of one pass that an expert computes to Capacity times the even
 	// share. The other tokens are rerouted to their next best expert with room, and counted. 0
@@ -13,8 +14,8 @@ type NetworkConfig struct {
 	// results are no longer the same for every batch.
 	Capacity float64
 
-	// Place, if set, says which experts are computed elsewhere; their weights are not loaded here.
-	// A nil worker means that the expert is computed here.
+	// Place, if not nil, returns the worker that computes an expert elsewhere; the weights of such
+	// experts are not loaded here. A nil worker means that the expert is computed here.
 	Place func(layer, expert int) ExpertWorker
 }
 

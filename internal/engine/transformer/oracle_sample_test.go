@@ -24,8 +24,8 @@ import (
 
 var writeOracles = flag.Bool("write-oracles", false, "write the logits of the sampled models anew, by the reference")
 
-// TestSampledOracles compares the logits that come with the sampled models with the reference,
-// which generated them; with -write-oracles it writes them.
+// TestSampledOracles compares the stored logits of the sampled models with the reference, which
+// generated them; with -write-oracles it writes them.
 func TestSampledOracles(t *testing.T) {
 	t.Setenv(devdata.Env, "samples")
 	for _, path := range append(devdata.Glob(t, "moe-dev/models/micro-*.gguf"), devdata.Glob(t, "moe-dev/models/microd-*.gguf")...) {

@@ -115,9 +115,9 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// check compares rows of logits with the oracle's. It checks the divergence of the distributions
-// over the oracle's 20 best tokens. It also checks the best token, wherever the gap to the next one
-// is larger than the noise.
+// check compares rows of logits with those of the oracle. It checks the divergence of the
+// distributions over the oracle's 20 best tokens. It also checks the best token, wherever the gap
+// to the next one is larger than the noise.
 func check(t *testing.T, what string, o oracleFile, want []oracleRow, got [][]float32) {
 	limit := 5e-3
 	for _, exact := range []string{"f32", "f16", "BF16"} {

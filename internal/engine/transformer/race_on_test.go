@@ -2,6 +2,6 @@
 
 package transformer
 
-// underRace says that the race detector is on. It makes sync.Pool drop items at random, so
+// underRace reports whether the race detector is on. It makes sync.Pool drop items at random, so
 // allocations are not counted.
 const underRace = true

@@ -3,7 +3,7 @@ package transformer
 import "fmt"
 
 // Seq is the page table of one sequence. Its page i holds the tokens from i·PageTokens on. To
-// truncate a sequence, lower Len and release the pages that are no longer needed.
+// truncate a sequence, reduce Len and release the pages that are no longer needed.
 type Seq struct {
 	Pages []int32
 	Len   int // number of tokens whose keys and values are in the cache
@@ -11,12 +11,12 @@ type Seq struct {
 
 // Slice is the part that one pass appends to a sequence.
 type Slice struct {
-	Seq     *Seq    // must have pages for all Tokens; the pages written to must be held by it alone
+	Seq     *Seq    // must have pages for all Tokens; only this sequence may have references to the pages that are written
 	Tokens  []int32 // at least one
 	Outputs int     // logits are wanted for the last Outputs tokens
 }
 
-// PagesFor returns how many pages n tokens take.
+// PagesFor returns the number of pages for n tokens.
 func PagesFor(n int) int { return (n + PageTokens - 1) / PageTokens }
 
 // checkSlices refuses slices that the pass could not compute, before anything is written.

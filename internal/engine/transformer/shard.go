@@ -10,8 +10,8 @@ import (
 // from one goroutine at a time.
 type ExpertWorker interface {
 	// Compute applies experts of one layer to rows of the network's width and stores their
-	// unweighted results. The results must be bit for bit those that this process would have
-	// computed.
+	// unweighted results. The results must be the same, bit for bit, as those that this process
+	// would have computed.
 	Compute(layer int, jobs []ExpertJob) error
 }
 
@@ -28,7 +28,7 @@ type remote struct {
 	list    []ExpertWorker // each worker once
 }
 
-// placed returns the workers of a layer's experts, nil if all experts are computed here.
+// placed returns the workers of a layer's experts, or nil if all experts are computed here.
 func (cfg NetworkConfig) placed(layer, experts int) *remote {
 	if cfg.Place == nil {
 		return nil
@@ -63,8 +63,8 @@ func (y *layer) sample() *ffn {
 	return nil
 }
 
-// send starts the calls to the workers that have tokens to compute. After the returned function has
-// returned, their results are in p.moe.given, by slot.
+// send starts the calls to the workers that have tokens to compute. The returned function waits for
+// them; after it has returned, their results are in p.moe.given, by slot.
 func (p *pass) send() (wait func()) {
 	if p.l.remote == nil {
 		return func() {}

@@ -16,8 +16,7 @@ type RemoteExperts struct {
 }
 
 // DialExperts performs the handshake with the worker at the other end of conn: a Unix or TCP
-// socket, or the pipes of a process. The caller closes conn; that is also the way to end a call
-// that hangs.
+// socket, or the pipes of a process. The caller must close conn, which also ends a call that hangs.
 func DialExperts(conn io.ReadWriter) (*RemoteExperts, error) {
 	c := newWire(conn)
 	var width, layers, experts uint32

@@ -9,9 +9,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// ServeExperts loads the experts of f for which has returns true, and computes them for the network
-// at the other end of conn until that end is closed, which is not an error. A request that cannot
-// be met is answered with the reason.
+// ServeExperts loads the experts of f for which the function has returns true, and computes them
+// for the network at the other end of conn until that end is closed, which is not an error. A
+// request that cannot be computed is answered with the reason.
 func ServeExperts(conn io.ReadWriter, f *gguf.File, pool *tensor.Pool, has func(layer, expert int) bool) error {
 	n, err := loadExperts(f, pool, has)
 	if err != nil {
@@ -103,7 +103,7 @@ func noEOF(err error) error {
 	return err
 }
 
-// request reads the rows of all jobs into the pass, and the expert of each.
+// request reads the rows of all jobs into the pass, and the number of the expert of each job.
 func (s *expertServer) request() (layer int, err error) {
 	var l, jobs uint32
 	if err := s.c.ints(&l, &jobs); err != nil {

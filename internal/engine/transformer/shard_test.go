@@ -74,9 +74,9 @@ func startShard(t *testing.T, model, shard string) (*exec.Cmd, net.Conn) {
 	return cmd, conn
 }
 
-// TestShards spreads the experts over two worker processes. The logits are bit for bit the same as
-// with all experts in one process, and each weight is loaded only once. If a worker dies, the pass
-// returns an error and leaves the sequence unchanged.
+// TestShards spreads the experts over two worker processes. The logits must be the same, bit for
+// bit, as with all experts in one process, and each weight must be loaded only once. If a worker
+// dies, the pass must return an error and leave the sequence unchanged.
 //
 // Evidence: engine · Experts can run in worker processes
 func TestShards(t *testing.T) {
@@ -152,7 +152,7 @@ type pipe struct {
 	io.Writer
 }
 
-// FuzzServeExperts feeds a worker arbitrary bytes: it answers or refuses, and never panics.
+// FuzzServeExperts feeds a worker arbitrary bytes: it must answer or refuse, and never panic.
 func FuzzServeExperts(f *testing.F) {
 	model := reference.Variant{Arch: "qwen3moe"}.Open(f, "q8_0")
 	pool := tensor.NewPool(1)

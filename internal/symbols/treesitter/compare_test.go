@@ -14,9 +14,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/symbols"
 )
 
-// TestPlainFindsWhatGrammarsFind compares the two readers on real repositories below
-// $LUTHIER_TREES: the token reader must find 95 % of the top-level definitions that grammars find
-// in files without errors.
+// TestPlainFindsWhatGrammarsFind compares the token reader with the grammars on real repositories
+// below $LUTHIER_TREES: the token reader must find 95 % of the top-level definitions that grammars
+// find in files without errors.
 func TestPlainFindsWhatGrammarsFind(t *testing.T) {
 	root := os.Getenv("LUTHIER_TREES")
 	if root == "" {

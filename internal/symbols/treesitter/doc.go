@@ -1,14 +1,14 @@
 // Package treesitter finds symbols with tree-sitter's grammars, for hosts that build with cgo.
 //
-// It is optional: [symbols.Of] does without it, and takes a tenth of the time. It adds exactness in
-// code of unusual form. It costs about 9 MB of program and some 14 seconds of a C compiler, and a
-// fault in a grammar's C code would end the process. So a host asks for it by importing it and
-// passing [New]'s value.
+// The package is optional: [symbols.Of] works without it, in a tenth of the time. It is more exact
+// in code of unusual form. It adds about 9 MB to a program and some 14 seconds of C compilation,
+// and a fault in a grammar's C code would end the process. So it is used only if a host imports it
+// and passes the result of [New].
 //
-// Python, JavaScript, TypeScript, TSX, Rust, Java, C and C++ are in; with the build tag
-// luthier_allgrammars also C#, PHP and Ruby. Other languages, files that do not parse, and the
-// parts of a file that do not, are read as [symbols.Of] does. Without cgo, or with the tag
-// luthier_nosymbols, the package still builds, and everything is read that way.
+// There are grammars for Python, JavaScript, TypeScript, TSX, Rust, Java, C and C++, and with the
+// build tag luthier_allgrammars also for C#, PHP and Ruby. Other languages, and files or parts of
+// files that do not parse, are read as by [symbols.Of]. Without cgo, or with the tag
+// luthier_nosymbols, the package still builds and reads everything as [symbols.Of] does.
 package treesitter
 
 import "github.com/luthier-dev/luthier/internal/symbols"

@@ -42,8 +42,8 @@ type ref struct {
 	kind string
 }
 
-// match handles one match. It asks nodes only for their positions, because each question is a C
-// call.
+// match handles one match. It only gets the positions of nodes, because each access to a node is a
+// C call.
 func (f *file) match(m *sitter.QueryMatch) {
 	var d found
 	for _, c := range m.Captures {
@@ -131,7 +131,7 @@ func (f *file) definitions(r *symbols.Result) {
 	var ends, scopes []int // ends of the open definitions
 	last := map[int]int{}  // definition by the start of its name
 	for _, x := range f.found {
-		if at, ok := last[x.name.from]; ok && x.kind != "" { // two patterns matched it: const x = 1 is less specific than const x = () => {}
+		if at, ok := last[x.name.from]; ok && x.kind != "" { // two patterns matched this name: const x = 1 is less specific than const x = () => {}
 			if r.Defs[at].Kind == symbols.Const {
 				r.Defs[at].Kind, r.Defs[at].Signature = x.kind, f.signature(x.from, x.head)
 			}
@@ -275,7 +275,8 @@ func (f *file) text(line int) []byte {
 	return bytes.TrimSpace(f.src[f.starts[line-1]:end])
 }
 
-// rustType returns the name of a type without lifetimes, and of several bounds the first.
+// rustType returns the name of a type without lifetimes. If there are several bounds, it returns
+// the first.
 func rustType(text []byte) []byte {
 	for {
 		trimmed := text

@@ -12,7 +12,7 @@ var noContext = context.Background()
 const maxParsed = 1 << 20
 
 // maxNesting is the maximum depth of open brackets in a file that is parsed. The C code keeps its
-// stacks on the heap, but the work of its error recovery grows with them.
+// stacks on the heap, but its error recovery takes longer the deeper they are.
 const maxNesting = 400
 
 // harmless reports whether a file looks like hand-written source: not nested too deeply, and

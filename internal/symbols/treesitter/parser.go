@@ -14,8 +14,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/symbols"
 )
 
-// A Parser finds symbols with grammars. It holds C memory for each goroutine that uses it at the
-// same time, which the garbage collector frees.
+// A Parser finds symbols with grammars. For each goroutine that uses it at the same time it holds C
+// memory, which is freed when the garbage collector runs.
 type Parser struct {
 	byEnding map[string]*language
 	free     sync.Pool // of *sitter.Parser: each may serve one goroutine at a time
@@ -115,7 +115,7 @@ func captureOf(name string) capture {
 // timeLimit limits the time to parse a file, in microseconds: far more than any real file takes.
 func timeLimit(size int) int { return 300_000 + 5*size }
 
-// Of finds the symbols of a file. Parts that its grammar cannot read are read as [symbols.Of] does.
+// Of finds the symbols of a file. Parts that the grammar cannot read are read as by [symbols.Of].
 func (p *Parser) Of(path string, src []byte) (symbols.Result, error) {
 	l, ok := p.byEnding[symbols.Ending(path)]
 	if !ok || len(src) > maxParsed || !harmless(src) {

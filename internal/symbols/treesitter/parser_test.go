@@ -33,8 +33,8 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-// forms returns the snippets of every form of definition, with which the token reader is tested
-// too.
+// forms returns the snippets with every form of definition, which are also used to test the token
+// reader.
 func forms(tb testing.TB) map[string][]byte {
 	tb.Helper()
 	names, err := filepath.Glob("../testdata/forms/*")
@@ -52,8 +52,8 @@ func forms(tb testing.TB) map[string][]byte {
 	return out
 }
 
-// TestForms: the token reader finds everything that a grammar finds in the snippets, at the same
-// lines.
+// TestForms checks that the token reader finds everything that a grammar finds in the snippets, on
+// the same lines.
 func TestForms(t *testing.T) {
 	p := New()
 	for name, src := range forms(t) {
@@ -85,7 +85,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestBrokenPart: a part that does not parse is read by tokens, and the rest by the grammar.
+// TestBrokenPart checks that a part that does not parse is read by the token reader, and the rest
+// by the grammar.
 func TestBrokenPart(t *testing.T) {
 	src := "def good(x):\n    return f(x)\n\nclass A(:\n    def run(self):\n        go(\n\ndef after():\n    pass\n"
 	r, err := New().Of("a.py", []byte(src))
@@ -101,7 +102,8 @@ func TestBrokenPart(t *testing.T) {
 	}
 }
 
-// TestGuards: files that are nested too deeply, too large, or not text never reach the C code.
+// TestGuards checks that files that are nested too deeply, too large, or not text never reach the C
+// code.
 func TestGuards(t *testing.T) {
 	p := New()
 	endings := []string{".py", ".rs", ".c", ".js", ".ts", ".tsx", ".java", ".h"}
@@ -126,7 +128,7 @@ func TestGuards(t *testing.T) {
 	}
 }
 
-// TestParallel: one Parser serves many goroutines and gives the same answers.
+// TestParallel checks that one Parser serves many goroutines and returns the same results to each.
 func TestParallel(t *testing.T) {
 	p := New()
 	texts := forms(t)
@@ -150,7 +152,7 @@ func TestParallel(t *testing.T) {
 	wg.Wait()
 }
 
-// TestMemory: the process does not grow over ten thousand files.
+// TestMemory checks that the process does not grow while it reads ten thousand files.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("parses ten thousand files")
@@ -191,7 +193,8 @@ func resident(t *testing.T) int {
 	return pages * os.Getpagesize()
 }
 
-// FuzzGrammars feeds every grammar arbitrary text. It looks for faults in C, which end the process.
+// FuzzGrammars parses arbitrary text with every grammar. It searches for faults in the C code,
+// which would end the process.
 func FuzzGrammars(f *testing.F) {
 	p := New()
 	for name, src := range forms(f) {

@@ -8,8 +8,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/symbols"
 )
 
-// repair adds, from the token reader's result, what the grammar missed in a file with errors:
-// definitions on lines without any, and references in parts that it could not read.
+// repair adds from the token reader's result what the grammar missed in a file with errors:
+// definitions on lines for which the grammar found none, and references in parts that it could not
+// read.
 func (f *file) repair(r *symbols.Result, plain symbols.Result) {
 	have := map[int]bool{}
 	for _, d := range r.Defs {
@@ -36,7 +37,7 @@ func (f *file) repair(r *symbols.Result, plain symbols.Result) {
 
 // badLines reports for each line, from 1, whether the grammar could not read it.
 func (f *file) badLines() []bool {
-	begin := make([]int, len(f.starts)+2) // number of errors that begin here, minus those that ended before
+	begin := make([]int, len(f.starts)+2) // number of errors that begin on this line, minus those that ended before it
 	for _, e := range f.errors {
 		begin[f.line(e.from)]++
 		begin[f.line(e.to)+1]--

@@ -10,7 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tokencount"
 )
 
-// blockBytes is the approximate size of the text behind one equation of the fit.
+// blockBytes is the approximate size of the text for one equation of the fit.
 const blockBytes = 400
 
 // sort is a kind of text: a folder of the corpus, cut into blocks of whole lines.
@@ -62,8 +62,8 @@ func blocks(text string) (out []string) {
 	return out
 }
 
-// report prints the error of the rates for this kind of text: the bias over all of it against each
-// vocabulary, and the median error of blocks against the vocabularies' mean.
+// report prints the error of the rates for this kind of text: the bias over the whole kind compared
+// with each vocabulary, and the median error of blocks compared with the mean of the vocabularies.
 func (k sort) report(rates []float64, vocabs []*tokenizer.Tokenizer, names []string) {
 	real, guess, off := make([]float64, len(vocabs)), 0.0, 0.0
 	for _, b := range k.blocks {

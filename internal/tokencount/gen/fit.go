@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tokencount"
 )
 
-// ridge pulls rates towards the prior: it weighs as much as about ten blocks that contain the piece
-// once.
+// ridge is the weight of the prior. It is equal to the weight of about ten blocks that contain a
+// piece once.
 const ridge = 2e-5
 
 // fit accumulates the normal equations of weighted least squares.
@@ -55,8 +55,8 @@ func (f *fit) add(pieces []uint16, tokens, weight float64) {
 	}
 }
 
-// solve returns the rates. A rate that comes out negative is fixed at zero, and the others are
-// fitted again.
+// solve returns the rates. If a rate is negative, it is fixed at zero, and the others are fitted
+// again.
 func (f *fit) solve() []float64 {
 	held := make([]bool, f.n)
 	for {

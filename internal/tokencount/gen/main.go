@@ -1,12 +1,12 @@
-// Gen learns the rates of package tokencount: the number of tokens that real vocabularies make of
-// each kind of piece.
+// Gen learns the rates of package tokencount: the number of tokens into which real vocabularies
+// divide each kind of piece.
 //
 //	go run ./internal/tokencount/gen -vocab DIR -corpus DIR -out internal/tokencount/rates.go
 //
-// The vocabularies are the GGUF files in -vocab that -models names; the corpus has a folder for
-// each kind of text (logs, Go, prose, …). Every kind of text has the same weight, whatever its
-// size, and so does every vocabulary. Rates are the least-squares fit over blocks of lines, pulled
-// towards the mean so that a rare kind of piece has a plausible rate.
+// The vocabularies are the GGUF files in the directory -vocab that -models lists; the corpus has a
+// folder for each kind of text (logs, Go, prose, …). Every kind of text has the same weight,
+// whatever its size, and so does every vocabulary. Rates are the least-squares fit over blocks of
+// lines, pulled towards the mean so that a rare kind of piece has a plausible rate.
 package main
 
 import (

@@ -34,15 +34,15 @@ func manyFiles(t testing.TB, n int) string {
 	return root
 }
 
-// TestManyFiles indexes a tree of many files, and prints how long each part took.
-// LUTHIER_FILES=100000 makes it as large as such trees get.
+// TestManyFiles indexes a tree of many files and prints the duration of each part. Set
+// LUTHIER_FILES=100000 for a tree as large as real ones get.
 func TestManyFiles(t *testing.T) {
 	n := tier.Pick(300, 4000, 10_000)
 	if more, err := strconv.Atoi(os.Getenv("LUTHIER_FILES")); err == nil {
 		n = more
 	}
 	root, dir := manyFiles(t, n), t.TempDir()
-	time.Sleep(100 * time.Millisecond) // until no time stamp counts as young
+	time.Sleep(100 * time.Millisecond) // until all time stamps are old enough to be trusted
 	var tree *worktree.Tree
 	took := func(what string, fn func()) {
 		start, cpu := time.Now(), cpuTime()

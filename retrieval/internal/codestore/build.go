@@ -17,8 +17,8 @@ import (
 const maxBatchDocs = 1 << 14
 
 // splitShare is the minimum size of a segment, as a share of Options.SegmentBytes, when a build is
-// spread over the workers. It is above the limit for small segments, so that folded segments are
-// not folded again.
+// spread over the workers. It is above the limit below which a segment counts as small, so that
+// folded segments are not folded again.
 const splitShare = smallShare / 2
 
 // batches splits files, sorted by path, into groups of about the same size, one for each segment.
@@ -45,7 +45,7 @@ func (o *Options) batches(files []worktree.File) [][]worktree.File {
 	return out
 }
 
-// buildAll builds segments of the files.
+// buildAll builds segments from the files.
 func (w *writer) buildAll(ctx context.Context, files []worktree.File, durable bool) ([]*segmentFile, error) {
 	if len(files) == 0 {
 		return nil, nil
@@ -73,7 +73,7 @@ func (w *writer) buildAll(ctx context.Context, files []worktree.File, durable bo
 	return slices.DeleteFunc(built, func(f *segmentFile) bool { return f == nil }), err
 }
 
-// build builds one segment of the files. It returns nil if none of them is left.
+// build builds one segment from the files. It returns nil if none of the files is left.
 func (w *writer) build(ctx context.Context, files []worktree.File, durable bool) (*segmentFile, error) {
 	docs := make([]Doc, 0, len(files))
 	contents := make([][]byte, 0, len(files))

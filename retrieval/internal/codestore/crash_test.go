@@ -19,8 +19,8 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// The test program runs itself as the process that is killed. If childWork is set, it is that child
-// and runs no tests.
+// The test program starts itself as the child process that is killed. If childWork is set in the
+// environment, the program is that child and runs no tests.
 const (
 	childWork = "CODESTORE_CHILD" // what to do: sync, update, or both forever
 	childRoot = "CODESTORE_ROOT"
@@ -120,10 +120,10 @@ func someFiles(salt string) map[string]string {
 	return files
 }
 
-// killEverywhere runs work in a child that dies before its first step, then in one that dies before
-// a later step, and so on (before every step in the long tier). After each it checks what is left.
-// It returns the last step before which a child died. change prepares the tree that the child
-// indexes; env is passed to the child.
+// killEverywhere runs the given work in a child that dies before its first step, then in a child
+// that dies before a later step, and so on (before every step in the long tier). After each child
+// it checks the files that are left. It returns the last step before which a child died. change
+// prepares the tree that the child indexes; env is passed to the child.
 func killEverywhere(t *testing.T, work string, change func(root string), env ...string) (adopted, points int) {
 	t.Helper()
 	for step := 1; ; step += tier.Pick(7, 3, 1) {

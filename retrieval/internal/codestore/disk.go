@@ -35,8 +35,8 @@ func stampOf(fi fs.FileInfo) stamp {
 	return stamp{size: fi.Size(), modified: fi.ModTime().UnixNano(), inode: inode}
 }
 
-// lockWait bounds the sleep between two attempts of a writer to get another process's lock: the
-// first and the longest sleep.
+// lockWait holds the first and the longest sleep between two attempts of a writer to get a lock
+// that another process holds.
 const (
 	lockWaitFirst = time.Millisecond
 	lockWaitMost  = 50 * time.Millisecond

@@ -19,13 +19,13 @@ import (
 //	 24  table length     u64; the table begins at 64
 //	 32  file length      u64
 //	 40  table checksum   u32
-//	 44  format name      u32 length; the name is the first thing of the table
+//	 44  format name      u32 length; the name comes first in the table
 //	 48  reserved, zero
 //	 60  checksum of the 60 bytes above
 //	table
 //	  format name, then padding to 8
-//	  a record a document, sorted by path (see record.go)
-//	  a record a section: name offset u32, name length u32, offset u64, length u64, checksum u32, 0 u32
+//	  one record per document, sorted by path (see record.go)
+//	  one record per section: name offset u32, name length u32, offset u64, length u64, checksum u32, 0 u32
 //	  names: paths and section names
 //	sections, each at a multiple of 8, zeros between
 //

@@ -11,8 +11,8 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// TestFoldingEnds: segments that were just built or folded are large and few enough not to be
-// folded again immediately.
+// TestFoldingEnds checks that segments that were just built or folded are large and few enough not
+// to be folded again at once.
 func TestFoldingEnds(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range tier.Pick(30, 100, 300) {

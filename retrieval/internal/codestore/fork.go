@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// OpenOver opens the store in dir for a copy of the tree that base is the index of. An existing
+// OpenOver opens the store in dir, for a copy of the tree whose index is base. An existing
 // store is opened unchanged. A new one begins with base's segments, as hard links if the file
 // system allows and as copies otherwise, so that the next Sync reads all files and builds only
 // those with a different content. A base that cannot be used is not an error; the next report has
@@ -65,8 +65,7 @@ func notThere(m *manifest) error {
 	return nil
 }
 
-// takeSegments makes the segments that m names in another directory segments of this store. s.mu is
-// held.
+// takeSegments adds to this store the segments that m names in another directory. s.mu is held.
 func (s *Store) takeSegments(ctx context.Context, from disk, m *manifest) error {
 	where := from
 	if s.memory == "" {

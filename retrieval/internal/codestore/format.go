@@ -24,8 +24,8 @@ type Format struct {
 	Name    string
 	Version uint32 // segments of another version are built again
 	// Build makes the sections of one segment. The documents are numbered as in docs, which is
-	// sorted by path. read returns the content of one of them, which is in memory already and must
-	// not be changed or kept. Several calls run at the same time.
+	// sorted by path. The function read returns the content of document i, which is in memory
+	// already and must not be changed or kept. Several calls run at the same time.
 	Build func(ctx context.Context, docs []Doc, read func(i int) ([]byte, error)) ([]Section, error)
 }
 
@@ -34,7 +34,7 @@ type Options struct {
 	Workers      int   // concurrent builds; 0 means GOMAXPROCS, or fewer if Memory requires it
 	SegmentBytes int64 // maximum source per segment (one file may be larger); 0 means 16 MiB
 	Memory       int64 // approximate memory that Sync may use, counting four times the source that is being built; 0 means 512 MiB
-	MaxFileSize  int64 // a file that has grown beyond this since the scan is left out; 0 means worktree.DefaultMaxFileSize
+	MaxFileSize  int64 // a file that has grown beyond this size since the scan is left out; 0 means worktree.DefaultMaxFileSize
 	NoMap        bool  // read segments into memory instead of mapping them
 	NoFsync      bool  // do not wait for the disk
 
@@ -46,7 +46,7 @@ const (
 	defaultSegmentBytes = 16 << 20
 	defaultMemory       = 512 << 20
 	buildFactor         = 4       // memory of a build as a multiple of its source, for Options.Memory
-	leastShare          = 8 << 20 // source per worker below which the number of workers is lowered
+	leastShare          = 8 << 20 // fewer workers run if each would get less source than this
 )
 
 func (o Options) withDefaults() Options {
@@ -84,11 +84,11 @@ type Report struct {
 	SegmentsBuilt int
 	BytesRead     int64
 
-	Rebuilt string // why an earlier index could not be used completely; "" if it could
-	Memory  string // why nothing is kept on disk; "" if it is
+	Rebuilt string // the reason why an earlier index was not used completely; "" if it was
+	Memory  string // the reason why nothing is kept on disk; "" if the store is on disk
 }
 
-// Progress describes how far a Sync has got.
+// Progress describes the progress of a Sync.
 type Progress struct {
 	Stage      string // "compare" or "build"
 	Files      int    // files done

@@ -13,8 +13,8 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// testFormat keeps the documents' contents: section "text" holds them one after the other, "ends"
-// the end of each.
+// testFormat keeps the documents' contents: section "text" holds them one after the other, and
+// section "ends" the end offset of each.
 func testFormat() Format {
 	return Format{Name: "test", Version: 1, Build: func(_ context.Context, docs []Doc, read func(int) ([]byte, error)) ([]Section, error) {
 		var text, ends []byte

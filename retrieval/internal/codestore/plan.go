@@ -13,7 +13,7 @@ type plan struct {
 	build []worktree.File // to be built, in any order until sorted
 }
 
-// kept is a segment with its documents that stay alive.
+// kept is a segment, with those of its documents that stay alive.
 type kept struct {
 	seg     *Segment
 	live    bitmap
@@ -77,8 +77,8 @@ func (p *plan) matchTree(files []worktree.File) (open []int, removed int) {
 	return open, removed
 }
 
-// seek returns the first number from at on whose path is not before path. It tries positions close
-// to at first.
+// seek returns the first index at or after the parameter at whose path is not before the parameter
+// path. It tries positions close to at first.
 func seek(files []worktree.File, at int, path []byte) int {
 	step := 1
 	for at+step < len(files) && files[at+step].Path < string(path) {
@@ -154,14 +154,14 @@ func (p *plan) fold(k *kept) (docs int) {
 }
 
 const (
-	manySegments = 8         // this many small segments are left alone
+	manySegments = 8         // up to this number, small segments are left alone
 	smallShare   = 32        // a segment below this part of Options.SegmentBytes is small to Sync
 	tinySegment  = 256 << 10 // a segment with less source than this is small to Update
 )
 
-// isSmall reports whether a segment with that many documents and bytes of source should be joined
-// with others; limit is the size below which it is small. A segment with many tiny files is full by
-// their number.
+// isSmall reports whether a segment with the given numbers of documents and of bytes of source
+// should be joined with others; a segment is small below limit bytes. A segment with many tiny
+// files counts as full because of their number.
 func isSmall(docs int, source, limit int64) bool {
 	return docs < maxBatchDocs/smallShare && source < limit
 }

@@ -19,13 +19,13 @@ import (
 type segmentFile struct {
 	name     string
 	file     string // its path, "" if it is only in memory
-	at       stamp  // of that file
+	at       stamp  // stamp of that file
 	docs     int
 	table    []byte
 	records  []byte // the documents' records, within table
 	data     []byte // the whole file
 	unmap    func() error
-	refs     int // held by states and by writers; guarded by Store.mu
+	refs     int // number of references held by states and writers; guarded by Store.mu
 	source   int64
 	sections map[string]*section
 	broken   atomic.Bool // one of its checksums was wrong
@@ -47,8 +47,8 @@ type value struct {
 	err  error
 }
 
-// heapSegment is the size up to which a segment is read into memory: mapping it would cost more
-// than it saves.
+// heapSegment is the largest size of a segment that is read into memory instead of mapped: for it,
+// mapping would cost more than it saves.
 const heapSegment = 1 << 20
 
 var errDamaged = errors.New("damaged")
@@ -117,7 +117,7 @@ func openSegment(path, name string, f Format, o Options) (*segmentFile, error) {
 const maxHeapRead = 1 << 30
 
 type header struct {
-	docs, sections, formatName uint64 // all 32-bit values, in variables wide enough for sums
+	docs, sections, formatName uint64 // 32-bit values, in variables wide enough for sums
 	table, size                uint64
 	sum                        uint32
 }
@@ -141,8 +141,8 @@ func parseHeader(b []byte, f Format) (h header, err error) {
 	return h, nil
 }
 
-// parseSegment checks the header and table at the beginning of head, and makes a segment of them.
-// data is the whole file; it may be mapped, and is not accessed.
+// parseSegment checks the header and table at the beginning of head, and returns a segment with
+// them. The parameter data is the whole file, which may be mapped and is not accessed.
 func parseSegment(name string, f Format, head, data []byte) (*segmentFile, error) {
 	h, err := parseHeader(head, f)
 	if err != nil {

@@ -43,7 +43,7 @@ func TestTwoProcesses(t *testing.T) {
 					t.Errorf("a view has %d documents: %v", len(got), err)
 					return
 				}
-				if n == 1 { // it writes nothing itself
+				if n == 1 { // this process writes nothing itself
 					v, _ := mine.View()
 					generations[v.Generation()] = true
 					v.Close()
@@ -96,7 +96,7 @@ func TestLockWaitsAndEnds(t *testing.T) {
 	syncTree(t, other, root)
 }
 
-// TestManifestTimeGrows: readers notice a new manifest even if the clock was set back.
+// TestManifestTimeGrows checks that readers notice a new manifest even if the clock was set back.
 func TestManifestTimeGrows(t *testing.T) {
 	root, dir := indexed(t)
 	future := time.Now().Add(time.Hour)

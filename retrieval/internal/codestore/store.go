@@ -21,10 +21,10 @@ type Store struct {
 
 	mu      sync.Mutex
 	state   *state
-	stamp   stamp  // of the manifest from which state was read
-	memory  string // why nothing is written; "" if it is
-	rebuilt string // why what was found on disk could not be used, until it has been reported
-	usable  bool   // stamp is that of the manifest from which state was read, not of an unreadable one
+	stamp   stamp  // of the manifest that state was read from
+	memory  string // the reason why nothing is written; "" if the store writes
+	rebuilt string // the reason why files found on disk were not used, until it has been reported
+	usable  bool   // stamp is that of the manifest that state was read from, not that of an unreadable manifest
 	closed  bool
 	// diverged reports whether state has changes that are only in memory.
 	diverged bool
@@ -33,10 +33,10 @@ type Store struct {
 // ErrClosed means that the store was closed.
 var ErrClosed = errors.New("codestore: the store is closed")
 
-// Open opens the store in dir, creating the directory if it is missing. What is found there is used
-// if possible. An index that cannot be used is not an error: the next Sync builds it again and
-// reports why. If the directory is not writable, the store works in memory, on top of what can be
-// read, and says so in its reports.
+// Open opens the store in dir, creating the directory if it is missing. An index in the directory
+// is used if possible. An index that cannot be used is not an error: the next Sync builds it again
+// and reports the reason. If the directory is not writable, the store works in memory, starting
+// from the part that can be read, and says so in its reports.
 func Open(dir string, f Format, opts Options) (*Store, error) {
 	if f.Name == "" || f.Build == nil {
 		return nil, errors.New("codestore: open store: the format needs a name and a Build function")
@@ -168,7 +168,8 @@ func dropUnused(st *state, have map[string]*segmentFile) {
 	}
 }
 
-// begin waits until this process may write, and returns the up-to-date state that it is to change.
+// begin waits until this process may write, and returns the up-to-date state that the caller is
+// about to change.
 func (s *Store) begin(ctx context.Context) (st *state, end func(), err error) {
 	select {
 	case s.writing <- struct{}{}:
@@ -208,9 +209,9 @@ func (s *Store) begin(ctx context.Context) (st *state, end func(), err error) {
 	}, nil
 }
 
-// base returns the state that a writer starts from. It is empty if the manifest on disk is not that
-// of the current state: whoever replaced the manifest may have removed segments too, and those
-// still there are found again. s.mu is held.
+// base returns the state that a writer starts from. The state is empty if the manifest on disk is
+// not that of the current state: the process that replaced the manifest may have removed segments
+// too, and the remaining ones are found again. s.mu is held.
 func (s *Store) base() *state {
 	if s.diverged || s.memory != "" {
 		return s.state

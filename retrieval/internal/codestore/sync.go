@@ -14,8 +14,8 @@ import (
 // Sync brings the index up to date with the tree. Files that look the same as when they were
 // indexed are kept, files with the same content are kept after reading them, and the rest is built,
 // in several segments at the same time. Views see the old index until everything is done. After an
-// error, such as that of an ended ctx, the old index stays; the next Sync reuses the finished
-// segments. progress may be nil; it is called from one goroutine at a time.
+// error, for example because ctx ended, the old index stays; the next Sync reuses the finished
+// segments. The parameter progress may be nil; it is called from one goroutine at a time.
 func (s *Store) Sync(ctx context.Context, tree *worktree.Tree, progress func(Progress)) (Report, error) {
 	base, end, err := s.begin(ctx)
 	if err != nil {
@@ -135,8 +135,8 @@ func (p *plan) dropUseless() {
 	p.kept = slices.DeleteFunc(p.kept, func(k *kept) bool { return k.adopted && k.live.count() == 0 })
 }
 
-// compare looks for documents with the content of the open files. Files without one remain to be
-// built.
+// compare looks for documents that have the same content as the files numbered in open. Files
+// without such a document remain to be built.
 func (w *writer) compare(ctx context.Context, p *plan, files []worktree.File, open []int) error {
 	found := make([]ref, len(open))
 	states := make([]worktree.File, len(open))
@@ -170,8 +170,8 @@ func (w *writer) compare(ctx context.Context, p *plan, files []worktree.File, op
 	return nil
 }
 
-// match finds a document with the path and content of f, and returns the state in which f was
-// compared.
+// match finds a document with the path and content of f. It also returns the state of f when they
+// were compared.
 func (w *writer) match(p *plan, f *worktree.File) (ref, worktree.File) {
 	refs := p.candidates(f)
 	if len(refs) == 0 {

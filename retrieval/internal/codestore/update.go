@@ -10,11 +10,11 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// Update brings a few paths of the index up to date. files are in their current state below root,
-// as [worktree.Look] returns them. A file with Skip set stands for everything at and below its
-// path. Such paths are dropped first. Then the other files are read and, if their content differs,
-// built into one small segment; small segments are folded if there are many. Unlike Sync it does
-// not wait for the disk.
+// Update brings a few paths of the index up to date. The parameter files has their current states
+// below root, as [worktree.Look] returns them. A file with Skip set stands for everything at and
+// below its path; such paths are dropped first. Then the other files are read and, if their content
+// differs, built into one small segment; small segments are folded if there are many. Unlike Sync
+// it does not wait for the disk.
 func (s *Store) Update(ctx context.Context, root string, files ...worktree.File) (Report, error) {
 	base, end, err := s.begin(ctx)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A View is the index at one moment. It never changes, whatever writers do. Close it soon: it keeps
-// old segments open.
+// A View is the index at one moment. A View never changes, whatever writers do. Callers should
+// close it soon, since it keeps old segments open.
 type View struct {
 	store *Store
 	state *state

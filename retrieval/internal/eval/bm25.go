@@ -11,9 +11,9 @@ import (
 )
 
 // BM25 ranks whole files by their words: k1 1.2, b 0.75, with identifiers also split into their
-// parts. It is the baseline that any index must beat. It keeps the words of the files it read, by
-// content, because trees of one repository share most of their files; use one BM25 for all queries
-// of a repository. It is not safe for concurrent use.
+// parts. It is the baseline that any index must beat. A BM25 caches the words of the files it has
+// read, by content, because trees of one repository share most of their files; use one BM25 for all
+// queries of a repository. It is not safe for concurrent use.
 type BM25 struct {
 	seed maphash.Seed
 	ids  map[string]uint32

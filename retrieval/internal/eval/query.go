@@ -34,7 +34,7 @@ type Query struct {
 	Secondary []string `json:"secondary"`
 	// Hunks are the lines that the fix changed, with the line numbers of Commit.
 	Hunks []Hunk `json:"hunks"`
-	// Leak says how much of the answer the query contains: none, stem (a file's name without its
+	// Leak grades how much of the answer the query contains: none, stem (a file's name without its
 	// extension), module or path.
 	Leak string `json:"leak"`
 	// Root is the folder of the files that count; files outside it are removed from a ranking

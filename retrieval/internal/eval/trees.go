@@ -47,9 +47,9 @@ func NewTrees(mirrors, dir string) (*Trees, error) {
 // GitDir returns the git directory of a repository.
 func (t *Trees) GitDir(mirror string) string { return filepath.Join(t.mirrors, mirror, "repo") }
 
-// Checkout returns a directory with the files of a commit. release returns it for reuse with the
-// next commit; until then no other caller gets it. Files whose contents the repository lacks are
-// left out.
+// Checkout returns a directory with the files of a commit. The function release makes the directory
+// available for the next commit; until then no other caller gets the directory. Files whose
+// contents the repository lacks are left out.
 func (t *Trees) Checkout(ctx context.Context, mirror, commit string) (dir string, release func(), err error) {
 	if !isHash(commit) || strings.ContainsAny(mirror, `/\`) || !filepath.IsLocal(mirror) {
 		return "", nil, fmt.Errorf("eval: check out %s of %s: no commit of a mirror", commit, mirror)

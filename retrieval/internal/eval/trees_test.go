@@ -122,8 +122,8 @@ func TestCheckout(t *testing.T) {
 	}
 }
 
-// TestCheckoutTouchesOnlyWhatDiffers: unchanged files keep their times, so that an index of the
-// directory reads only the changed ones.
+// TestCheckoutTouchesOnlyWhatDiffers checks that unchanged files keep their times, so that an index
+// of the directory reads only the changed ones.
 func TestCheckoutTouchesOnlyWhatDiffers(t *testing.T) {
 	mirrors, commits := makeMirror(t, map[string]string{"a": "1", "same": "s"}, map[string]string{"a": "2", "same": "s"})
 	trees, err := eval.NewTrees(mirrors, "")
@@ -149,7 +149,7 @@ func TestCheckoutTouchesOnlyWhatDiffers(t *testing.T) {
 	}
 }
 
-// TestCheckoutsSideBySide: concurrent checkouts get separate directories.
+// TestCheckoutsSideBySide checks that concurrent checkouts get separate directories.
 func TestCheckoutsSideBySide(t *testing.T) {
 	all := []map[string]string{{"a": "1"}, {"a": "2"}}
 	mirrors, commits := makeMirror(t, all...)

@@ -15,7 +15,7 @@ type adder struct {
 	buf      []byte
 }
 
-// pendingParents holds the parents of a commit, which may still be read later.
+// pendingParents holds the ids of a commit's parents, which may be read later.
 type pendingParents struct{ ids []string }
 
 func (s *store) adder(tokenize func(string) []string) *adder {
@@ -88,8 +88,9 @@ func (a *adder) encodeChanges(renames []rename, changes []rawChange) string {
 	return string(b)
 }
 
-// Finish links the commits to their parents. Parents that were not read are no newer than limit,
-// the time of the last commit of a reading that stopped at its limit of commits.
+// Finish links the commits to their parents. If limited is true, reading stopped at the maximum
+// number of commits; limit is then the time of the last commit that was read, and parents that were
+// not read are no newer.
 func (a *adder) Finish(limited bool, limit int64) {
 	for i, p := range a.pending {
 		e := &a.s.commits[a.first+i]

@@ -29,8 +29,8 @@ type builder struct {
 const outside = ^FileID(0)
 
 // commit handles a commit. Merges that do not count are examined too: a file that was renamed or
-// removed on the other side is gone at the head, whatever the commits of this side say about it
-// afterwards.
+// removed on the merged branch no longer exists at the head, even if later commits of this branch
+// mention it.
 func (b *builder) commit(c int32) {
 	l, e := b.l, &b.s.commits[c]
 	counts := l.opts.Merges != WithoutMerges || !e.merge()
@@ -79,10 +79,9 @@ func (b *builder) file(path uint32, kind int) FileID {
 // renamed assigns older mentions of a path to a file.
 func (b *builder) renamed(f FileID, from uint32) {
 	if f == outside {
-		return // it was moved out of the directory: here its earlier path is gone
+		return // the file was moved out of the directory: in the directory its earlier path no longer exists
 	}
-	// A branch without the rename may have continued under the old name, with newer commits than
-	// the rename.
+	// A branch without the rename may have kept the old name, with commits newer than the rename.
 	if g := b.l.alias[from]; g > 0 && g-1 != f && !b.added[g-1] && !b.l.deleted[g-1] && b.root(g-1) != b.root(f) {
 		b.same[b.root(g-1)] = b.root(f) + 1
 	}

@@ -11,9 +11,9 @@ const (
 	maxSubject = 512
 )
 
-// cleanMessage returns the subject and body of a message without parts that say nothing about the
-// files: trailers, and generated subjects of merges. For a merged pull request, its title becomes
-// the subject.
+// cleanMessage returns the subject and body of a message without the parts that are unrelated to
+// the files: trailers, and generated subjects of merges. For a merged pull request, its title
+// becomes the subject.
 func cleanMessage(message string) (subject, body string) {
 	message = strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(message, "\r\n", "\n"), "\uFFFD"))
 	subject, body, _ = strings.Cut(message, "\n")

@@ -13,7 +13,7 @@ import (
 //
 //	file   = magic frame*
 //	frame  = length u32, kind u8, crc32c u32 of kind and payload, payload
-//	meta   = hash length, what the repository said of being shallow
+//	meta   = hash length, the repository's list of shallow commits
 //	batch  = new paths (front-coded), commits
 //	words  = tokenizer's key, first commit, new terms, terms of each commit
 const (
@@ -39,8 +39,8 @@ func appendFrame(b []byte, kind byte, payload []byte) []byte {
 }
 
 // decodeStore decodes a cache file. The strings of the store share memory with data, which must not
-// be changed afterwards. Words made by another tokenizer are left out; kept is the file without
-// them.
+// be changed afterwards. Words made by another tokenizer are left out; the result kept is the file
+// without them.
 func decodeStore(data []byte, tokenizerKey string) (s *store, kept []byte, err error) {
 	if len(data) < len(magic) || string(data[:len(magic)]) != magic {
 		return nil, nil, fmt.Errorf("%w: it is none, or of another version", errCache)

@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// encodeBatch encodes the paths and commits from the given ones on. A parent is encoded as its
-// index plus one; or, if it is missing, as zero, its hash and the newest time it can have.
+// encodeBatch encodes the paths and commits whose indexes are at least firstPath and firstCommit. A
+// parent is encoded as its index plus one; or, if it is missing, as zero, followed by its hash and
+// the newest time that it can have.
 func encodeBatch(s *store, firstPath, firstCommit int) []byte {
 	b := binary.AppendUvarint(nil, uint64(len(s.paths)-firstPath))
 	last := ""
@@ -120,7 +121,7 @@ func (d *decoder) parents(s *store, e *entry, commits int) error {
 	return nil
 }
 
-// encodeWords encodes the terms and the commits' words from the given ones on.
+// encodeWords encodes the terms and the commits' words, starting at firstTerm and firstCommit.
 func encodeWords(w *wordTable, firstTerm, firstCommit int) []byte {
 	b := appendText(nil, w.key)
 	b = binary.AppendUvarint(b, uint64(firstCommit))

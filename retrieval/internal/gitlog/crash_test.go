@@ -81,8 +81,8 @@ func TestKilledWhileWriting(t *testing.T) {
 	}
 }
 
-// TestDamagedCache truncates the file at every byte and changes bytes of it: either the log is read
-// again, or the cached data is correct.
+// TestDamagedCache truncates the cache file at every byte and changes bytes of it. Each time,
+// either the log must be read again or the cached data must be correct.
 func TestDamagedCache(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
@@ -127,7 +127,7 @@ func onlyFile(t *testing.T, dir string) string {
 	return names[0]
 }
 
-// TestUnwritableCache: an unwritable directory disables the cache and nothing else.
+// TestUnwritableCache checks that an unwritable directory disables the cache and nothing else.
 func TestUnwritableCache(t *testing.T) {
 	r := three(t)
 	file := filepath.Join(t.TempDir(), "file")

@@ -38,8 +38,8 @@ func limitFileSize() {
 	}
 }
 
-// TestKilledAtAnyByte kills processes at regularly spaced bytes while they replace an older cache:
-// afterwards the old or the new file is there, complete.
+// TestKilledAtAnyByte kills processes at regularly spaced bytes while they replace an older cache.
+// Afterwards either the old or the new file must be complete.
 func TestKilledAtAnyByte(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// fileCommits lists the commits of each file, newest first: at[f] to at[f+1] of commits.
+// fileCommits lists the commits of each file, newest first: those of file f are
+// commits[at[f]:at[f+1]].
 type fileCommits struct {
 	at      []uint32
 	commits []uint32

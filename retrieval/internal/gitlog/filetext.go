@@ -9,13 +9,13 @@ import (
 // fileTexts treats the messages of all commits of a file as one text. A message counts less for a
 // file the more files its commit changed.
 type fileTexts struct {
-	length []float32 // in words
-	mean   float32   // of the files that have a text
+	length []float32 // of each file's text, in words
+	mean   float32   // mean length of the files that have a text
 	files  int
 }
 
 const (
-	maxTextFiles    = 15  // commits with more files say nothing about each file
+	maxTextFiles    = 15  // commits with more files are ignored here
 	textBody        = 0.5 // weight of a word in the body relative to one in the subject
 	maxTextPostings = 200_000
 )
@@ -54,8 +54,8 @@ func (l *Log) buildTexts() fileTexts {
 // ScoreTexts returns for each file the score of all messages of the commits that changed it, as if
 // they were one text (BM25 with k1 1.2 and b 0.6). A deleted file scores 0. [Log.ScoreFiles] finds
 // commits that match the words; ScoreTexts finds files whose commits, taken together, match them.
-// weights are those of the words, in their order; if there are many words, the most common ones are
-// left out.
+// The parameter weights has the weight of each word; if there are many words, the most common ones
+// are left out.
 func (l *Log) ScoreTexts(words []string, weights []float32) []float32 {
 	const k1, b = 1.2, 0.6
 	x, texts := l.message(), l.texts()
@@ -99,8 +99,8 @@ type foundWord struct {
 	postings []uint32
 }
 
-// rarest looks up words, each once, the rarest first. It returns as many as have at most most
-// postings together.
+// rarest looks up words, each once, the rarest first. It stops before their postings together
+// exceed the parameter most.
 func (x *messageIndex) rarest(words []string, most int) []foundWord {
 	var out []foundWord
 	seen := map[string]bool{}

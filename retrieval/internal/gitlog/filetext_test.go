@@ -65,7 +65,7 @@ func naiveTexts(l *gitlog.Log, words []string, weights []float32) map[string]flo
 	return out
 }
 
-// TestScoreTexts compares the scores of files with the formula.
+// TestScoreTexts checks that the scores of files equal those of the formula.
 func TestScoreTexts(t *testing.T) {
 	r := newRepo(t)
 	heads := r.randomHistory(rand.New(rand.NewPCG(23, 24)), 100)

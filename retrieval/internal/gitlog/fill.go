@@ -13,8 +13,8 @@ const maxTips = 64
 func (o *opening) fill(head string) {
 	o.status.Cached = len(o.store.commits)
 	ref := o.headRef(head)
-	// The first round reads the commits since the last time, the second older ones. More rounds are
-	// needed only if commit times run backwards.
+	// The first round reads the commits that are new since the last reading, the second reads older
+	// ones. More rounds are needed only if commit times run backwards.
 	for round := 0; round < 8; round++ {
 		live, lacking, certain := o.store.walk(ref, o.opts.MaxCommits, o.opts.Merges == FirstParent)
 		o.live = live
@@ -30,7 +30,7 @@ func (o *opening) fill(head string) {
 		}
 		more := o.read(q)
 		if !more && len(q.known) == 0 {
-			// They are not available; the walk continues without them.
+			// The lacking commits are not available; the walk continues without them.
 			for _, i := range lacking {
 				o.store.missing[i].bound = never
 			}
@@ -51,7 +51,7 @@ func (o *opening) headRef(head string) int32 {
 	return o.store.lack(head, 1<<62)
 }
 
-// finish records how far the log goes.
+// finish records how far back the log goes.
 func (o *opening) finish(ref int32) {
 	if len(o.live) == 0 && o.status.State == Ready {
 		o.fail(NoHead, errNoRef)
@@ -68,7 +68,7 @@ func (o *opening) read(q reading) bool {
 	}
 	added, err := o.readFrom(src, q)
 	if err != nil && !o.status.GoGit && o.ctx.Err() == nil && !errors.Is(err, errStopped) {
-		// Git is too old for an option, cannot start, or met damage and stopped.
+		// Git is too old for an option, cannot start, or stopped at damaged data.
 		if other, goErr := o.goGit(); goErr == nil {
 			if added > 0 {
 				return true // the next round reads without git
@@ -118,8 +118,8 @@ func (o *opening) readFrom(src source, q reading) (added int, err error) {
 	return a.Len(), err
 }
 
-// cachedTokenizer returns nil if words are not cached: then only the commits that count are
-// tokenised, on first use.
+// cachedTokenizer returns the tokenizer, or nil if words are not cached. Without a cache, only the
+// commits that count are tokenised, on first use.
 func (o *Options) cachedTokenizer() func(string) []string {
 	if o.TokenizerKey == "" {
 		return nil

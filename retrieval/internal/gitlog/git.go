@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// gitSource runs the git program in a directory of our own instead of the repository's: it has our
-// configuration and uses the repository's objects. So git finds no hooks, monitors, pagers,
-// aliases, drivers, replacements, grafts or remotes.
+// gitSource runs the git program in a directory of our own instead of the repository's directory.
+// Our directory has our configuration and refers to the repository's objects, so git finds no
+// hooks, monitors, pagers, aliases, drivers, replacements, grafts or remotes.
 type gitSource struct {
 	program string
 	dir     string // our own directory
@@ -84,8 +84,8 @@ func (g *gitSource) prepare() error {
 	return nil
 }
 
-// env returns the complete environment of git: of the host's environment only what is needed to
-// find programs.
+// env returns the complete environment of git. From the host's environment it takes only the
+// variables that are needed to find programs.
 func (g *gitSource) env() []string {
 	null := os.DevNull
 	env := []string{
@@ -188,7 +188,7 @@ func (g *gitSource) peel(ctx context.Context, name string) (string, error) {
 	return h, nil
 }
 
-// limitedBuffer keeps the beginning of what is written to it.
+// limitedBuffer keeps the beginning of the data written to it.
 type limitedBuffer struct {
 	b *bytes.Buffer
 	n int

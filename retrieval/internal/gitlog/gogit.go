@@ -69,7 +69,7 @@ func (g *goGitSource) read(ctx context.Context, q reading, yield func(*rawCommit
 		known[id] = true
 	}
 	w := goGitWalk{g: g, seen: map[string]bool{}}
-	damage := func(e error) { // report the first one, and read on beyond it
+	damage := func(e error) { // report the first error, and continue reading after it
 		if err == nil {
 			err = e
 		}
@@ -90,7 +90,7 @@ func (g *goGitSource) read(ctx context.Context, q reading, yield func(*rawCommit
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if changesErr != nil { // its files are not known, but its ancestors may be
+		if changesErr != nil { // its files are unknown, but its ancestors may still be readable
 			raw.changes, raw.unread = nil, true
 			damage(changesErr)
 		}

@@ -31,7 +31,7 @@ func TestHostileRepositories(t *testing.T) {
 		// set sets the trap; the script writes the mark.
 		set func(t *testing.T, r *repo, script string)
 		env func(script string) []string
-		// springs is a git command that triggers the trap.
+		// springs is a git command that triggers the trap if plain git runs it.
 		springs []string
 	}{
 		{name: "core.fsmonitor", springs: []string{"status"}, set: config("core.fsmonitor", "SCRIPT")},
@@ -184,8 +184,8 @@ func copyFile(t *testing.T, from, to string) {
 	}
 }
 
-// TestReplacementsDoNotCount: replacement refs of a repository, which substitute one commit for
-// another, have no effect.
+// TestReplacementsDoNotCount checks that a repository's replacement refs, which substitute one
+// commit for another, have no effect.
 func TestReplacementsDoNotCount(t *testing.T) {
 	t.Parallel()
 	r := three(t)
@@ -208,7 +208,7 @@ func TestReplacementsDoNotCount(t *testing.T) {
 	}
 }
 
-// TestPipes: named pipes, which would block when opened, are not opened.
+// TestPipes checks that named pipes, which would block when opened, are not opened.
 func TestPipes(t *testing.T) {
 	for _, name := range []string{"HEAD", "packed-refs", "shallow", "commondir", "refs/heads/main", "config"} {
 		t.Run(name, func(t *testing.T) {

@@ -5,7 +5,8 @@ package gitlog
 type messageIndex struct {
 	terms map[string]uint32 // index into at
 	at    []uint32
-	// postings hold a commit's number above eight bits with the word's frequency there.
+	// postings hold the commit's number in the bits above the low eight, which hold the word's
+	// frequency in that commit.
 	postings []uint32
 	// subjectLen and bodyLen are the lengths of a message's subject and body in words.
 	subjectLen, bodyLen []uint16
@@ -74,7 +75,7 @@ func (x *messageIndex) place(w *wordTable, df []uint32) {
 	}
 }
 
-// wordsOf returns the words of the commits that count: cached ones, or words made now.
+// wordsOf returns the words of the commits that count: the cached words, or words tokenised now.
 func (l *Log) wordsOf() (w *wordTable, of func(i int) int32) {
 	if len(l.store.words.of) >= len(l.store.commits) {
 		return &l.store.words, func(i int) int32 { return l.commits[i] }

@@ -10,22 +10,22 @@ import (
 // FileID numbers the files that a log names, from zero.
 type FileID uint32
 
-// Log holds what the ancestors of one commit say about files. It may be used by several goroutines
-// at once, and the values it returns must not be changed.
+// Log holds the ancestors of one commit: their messages and the files that they changed. A Log may
+// be used by several goroutines at once, and the values that it returns must not be changed.
 type Log struct {
 	opts   Options
 	status Status
 	store  *store
 
-	// commits are indices into the store, newest first. filesOf[fileAt[i]:fileAt[i+1]]
-	// are the files of the i-th.
+	// commits are indices into the store, newest first. The files of the i-th commit are
+	// filesOf[fileAt[i]:fileAt[i+1]].
 	commits []int32
 	fileAt  []uint32
 	filesOf []FileID
 
 	files   []string
 	deleted []bool
-	alias   []FileID // by path of the store: its file plus one
+	alias   []FileID // indexed by path of the store: the number of its file plus one
 
 	paths   func() map[string]FileID
 	byFile  func() fileCommits
@@ -59,7 +59,7 @@ type Commit struct {
 	Merge   bool
 }
 
-// Status describes what the log was made of, and any problems with it.
+// Status describes how the log was read, and any problems with it.
 func (l *Log) Status() Status { return l.status }
 
 // Len returns the number of commits that count.

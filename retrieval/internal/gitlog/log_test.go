@@ -57,7 +57,7 @@ func TestRenamesAreFollowed(t *testing.T) {
 	}
 }
 
-// TestMassRename: of a commit with too many files, only the renames are used.
+// TestMassRename checks that only the renames of a commit with too many files are used.
 func TestMassRename(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -87,8 +87,8 @@ func TestMassRename(t *testing.T) {
 	}
 }
 
-// TestRenameOnABranch: commits made under the old name after the rename, on a branch without it,
-// belong to the same file.
+// TestRenameOnABranch checks that commits on a branch without the rename, made later under the old
+// name, belong to the same file.
 func TestRenameOnABranch(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
@@ -136,7 +136,8 @@ func TestReadsOnlyWhatIsNew(t *testing.T) {
 	}
 }
 
-// TestRewrittenHistory: commits that are no longer ancestors do not count, cached or not.
+// TestRewrittenHistory checks that commits that are no longer ancestors do not count, whether they
+// are cached or not.
 func TestRewrittenHistory(t *testing.T) {
 	t.Parallel()
 	r := three(t)
@@ -174,7 +175,7 @@ func TestGoGitReadsTheSame(t *testing.T) {
 	}
 }
 
-// TestCancel cancels a reading; the commits read until then are used again.
+// TestCancel cancels a reading and checks that the commits read until then are reused.
 func TestCancel(t *testing.T) {
 	r := newRepo(t)
 	heads := r.randomHistory(rand.New(rand.NewPCG(13, 14)), 60)

@@ -10,8 +10,8 @@ import (
 )
 
 // Open reads the log of the repository that contains dir. An error means that the options are
-// invalid or that ctx has ended. All other problems are reported by [Log.Status]; the log is then
-// empty or as long as could be read.
+// invalid or that ctx has ended. All other problems are reported by [Log.Status]; the log then has
+// the commits that could be read, possibly none.
 func Open(ctx context.Context, dir string, opts Options) (*Log, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {

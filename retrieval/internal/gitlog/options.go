@@ -13,8 +13,8 @@ type Merges uint8
 const (
 	// WithoutMerges counts every commit except merges.
 	WithoutMerges Merges = iota
-	// FirstParent counts the chain of first parents, with a merge standing for the changes it
-	// brought: one entry per pull request if they are merged.
+	// FirstParent counts the chain of first parents. Each merge in it stands for the changes that
+	// it merged, so a history of merged pull requests has one entry per pull request.
 	FirstParent
 	// WithMerges counts every commit; the changes of a merge count twice, under both titles.
 	WithMerges
@@ -22,14 +22,14 @@ const (
 
 // Options select what [Open] reads. The zero value is usable.
 type Options struct {
-	// CacheDir is the directory that keeps what was read, one file per repository; empty keeps
-	// nothing. If the directory is not writable, only the cache is lost.
+	// CacheDir is the directory where the read commits are kept, one file per repository. If it is
+	// empty or not writable, nothing is kept.
 	CacheDir string
 	// Head is the commit whose ancestors count: a hash, an abbreviated hash, a branch or a tag.
 	// Empty means HEAD.
 	Head string
-	// GitDir is the repository's directory, if it is not to be searched from the work tree upwards.
-	// Paths are then relative to the repository's root.
+	// GitDir is the repository's directory. If it is empty, the repository is searched for from the
+	// work tree upwards. With GitDir, paths are relative to the repository's root.
 	GitDir string
 	// Git is the git program; empty means "git" in the search path.
 	Git string
@@ -41,12 +41,13 @@ type Options struct {
 	Timeout time.Duration
 	// MaxCommits limits the number of commits that count, newest first; zero means 20,000.
 	MaxCommits int
-	// MaxFiles is the number of changed files above which a commit is not counted for its files;
-	// zero means 60. Renames in larger commits are followed all the same.
+	// MaxFiles is the largest number of changed files with which a commit still counts for its
+	// files; zero means 60. Renames are followed in larger commits too.
 	MaxFiles int
 	// Merges selects which commits count.
 	Merges Merges
-	// Tokenizer splits messages into words; nil means [Words]. Queries must be split by it too.
+	// Tokenizer splits messages into words; nil means [Words]. Queries must be split by the same
+	// function.
 	Tokenizer func(string) []string
 	// TokenizerKey identifies the tokenizer and its version. If it is set, words are kept in the
 	// cache. If the tokenizer changes without a change of the key, outdated words are used.

@@ -22,7 +22,7 @@ type rawCommit struct {
 	time    int64
 	message string
 	changes []rawChange
-	// more reports whether there were more changes than are kept.
+	// more is the number of changes that were not kept.
 	more int
 	// boundary marks a commit at the boundary of a shallow clone, which seems to add every file.
 	boundary bool

@@ -100,7 +100,7 @@ func (p *pairing) byName(added, deleted []int) {
 	}
 	to := only(added)
 	from := only(deleted)
-	for _, d := range deleted { // not over the map: the order is part of the result
+	for _, d := range deleted { // do not iterate over the map: the order is part of the result
 		base := path.Base(p.changes[d].path)
 		if a, ok := to[base]; ok && a >= 0 && from[base] == d && !commonNames[base] {
 			p.pair(d, a)

@@ -105,7 +105,7 @@ func initRepo(tb testing.TB, r *repo, initArgs ...string) *repo {
 	// The default template would write a dozen sample hooks, which costs more than the rest; only
 	// its directories are created.
 	r.git(append([]string{"init", "-q", "-b", "main", "--template="}, initArgs...)...)
-	if _, err := os.Stat(filepath.Join(r.dir, ".git")); err == nil { // a bare repository has them elsewhere
+	if _, err := os.Stat(filepath.Join(r.dir, ".git")); err == nil { // in a bare repository they are elsewhere
 		for _, name := range []string{"info", "hooks"} {
 			if err := os.MkdirAll(filepath.Join(r.dir, ".git", name), 0o755); err != nil {
 				tb.Fatal(err)

@@ -9,8 +9,8 @@ import (
 
 // Params tune a search. Zero means the default stated for each parameter.
 type Params struct {
-	// K1 and B are those of BM25. The defaults are 3 and 0.9, since a message is short and a word
-	// that occurs twice in it means more than in a file.
+	// K1 and B are the parameters of BM25. The defaults are 3 and 0.9, since a message is short and
+	// a word that occurs twice in it means more than in a file.
 	K1, B float32
 	// SubjectWeight is the number of times a word of the subject counts; default 2.
 	SubjectWeight float32
@@ -22,8 +22,8 @@ type Params struct {
 	// FileExponent weakens the votes of a commit of n files: each is score / (1+n)^FileExponent;
 	// default 1.
 	FileExponent float32
-	// RankDecay weakens the votes of the commit of rank r, with the best at 0, to 1 / (1 +
-	// r*RankDecay); default 0.1.
+	// RankDecay multiplies the votes of the commit of rank r, where the best has rank 0, by 1 / (1
+	// + r*RankDecay); default 0.1.
 	RankDecay float32
 	// Deleted keeps files that are deleted at the head.
 	Deleted bool
@@ -112,7 +112,8 @@ func (x *messageIndex) score(scores []float32, words []string, p Params) {
 	}
 }
 
-// ageWeight returns a function that returns the weight of a commit's age, or nil.
+// ageWeight returns a function that returns the weight of commit i for its age. It returns nil if
+// age does not matter.
 func (l *Log) ageWeight(halfLife time.Duration) func(i int) float32 {
 	if halfLife <= 0 {
 		return nil
@@ -130,7 +131,7 @@ func topScores(scores []float32, n int, weigh func(int) float32) []CommitScore {
 	least := float32(0)
 	for i, s := range scores {
 		if s <= least {
-			continue // a weight can only lower it
+			continue // a weight can only lower the score
 		}
 		if weigh != nil {
 			if s *= weigh(i); s <= least {

@@ -217,8 +217,8 @@ func damageObject(t *testing.T, r *repo, hash string) {
 	}
 }
 
-// TestDamageIsPassed: commits beyond an unreadable directory are read but not cached. Once the
-// damage is repaired, everything is known.
+// TestDamageIsPassed checks that commits beyond an unreadable directory are read but not cached,
+// and that everything is read once the damage is repaired.
 func TestDamageIsPassed(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
@@ -245,7 +245,7 @@ func TestDamageIsPassed(t *testing.T) {
 				without++
 			}
 		}
-		if without != 2 { // that of the directory, and the one after it
+		if without != 2 { // the commit of the directory, and the one after it
 			t.Errorf("damaged: %d commits are without files", without)
 		}
 	}
@@ -266,7 +266,7 @@ func TestDamageIsPassed(t *testing.T) {
 	}
 }
 
-// TestSubdirectory: only files in the directory are listed, with paths relative to it.
+// TestSubdirectory checks that only files in the directory are listed, with paths relative to it.
 func TestSubdirectory(t *testing.T) {
 	r := newRepo(t)
 	r.commit("one", files{"sub/a.go": "1", "b.go": "1", "else/where/long.go": "1"})
@@ -281,7 +281,7 @@ func TestSubdirectory(t *testing.T) {
 	}
 }
 
-// TestShallowGrows: once a shallow clone gets more history, the log is read again.
+// TestShallowGrows checks that the log is read again once a shallow clone gets more history.
 func TestShallowGrows(t *testing.T) {
 	t.Parallel()
 	dir := clone(t, "--depth=2")

@@ -26,12 +26,13 @@ func (s State) String() string {
 	return [...]string{"ready", "no repository", "empty", "no such head", "broken", "unfinished"}[s]
 }
 
-// Status describes what a log was made of.
+// Status describes how a log was read.
 type Status struct {
 	State State
-	// Reason explains the state: what is wrong, or what was not available.
+	// Reason explains the state: the error, or the missing part.
 	Reason string
-	// GitDir is the repository's directory, and CommonDir the one that its work trees share.
+	// GitDir is the directory of this work tree's repository; CommonDir is the one that all work
+	// trees of the repository share.
 	GitDir, CommonDir string
 	// Prefix is the path of the directory within its work tree, with a final slash; files outside
 	// it are left out.
@@ -50,6 +51,6 @@ type Status struct {
 	Read, Cached int
 	// Cache is the reason why the cache was not used or not written; empty if there was no problem.
 	Cache string
-	// Took is the time it took to open the log.
+	// Took is the duration of opening the log.
 	Took time.Duration
 }

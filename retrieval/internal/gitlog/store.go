@@ -11,12 +11,12 @@ const (
 	maxPath        = 4096
 )
 
-// store holds commits by their hash. It only grows, and nothing in it depends on the head for which
-// it was read, so that one store serves all heads of a repository.
+// store holds commits by their hash. A store only grows, and nothing in it depends on the head for
+// which a commit was read, so that one store serves all heads of a repository.
 type store struct {
 	hashLen int
-	// shallow is where the history ended according to the repository. Commits there were read
-	// without their parents, so a store with different ends cannot be used.
+	// shallow lists the commits at which the repository said its history was cut off. They were
+	// read without their parents, so the store cannot be used if the list has changed.
 	shallow string
 	commits []entry
 	paths   []string
@@ -24,7 +24,7 @@ type store struct {
 	// parents are indices of commits, or ^i for the i-th missing one.
 	parents []int32
 	missing []missing
-	lacking map[string]int32 // hash of the missing to its index
+	lacking map[string]int32 // hash of a missing commit to its index
 
 	words wordTable
 }
@@ -34,8 +34,8 @@ type entry struct {
 	id            string
 	time          int64
 	subject, body string
-	// files is the number of files it changed. changes are kept as bytes because the changes of
-	// most commits in a store are never needed.
+	// files is the number of files that the commit changed. The changes are kept as bytes because
+	// the changes of most commits in a store are never needed.
 	files              uint32
 	changes            string
 	parentAt, nParents uint32
@@ -46,8 +46,8 @@ func (e *entry) merge() bool { return e.nParents > 1 }
 // missing is a parent that was not read.
 type missing struct {
 	id string
-	// bound is the newest time it can have. It lets a walk from new to old know that it does not
-	// need the commit yet.
+	// bound is the newest time that the parent can have. A walk from new to old does not need the
+	// parent before it reaches that time.
 	bound int64
 	at    int32 // index of the commit once it was read, else -1
 }
@@ -64,7 +64,7 @@ func (s *store) parentsOf(i int32) []int32 {
 	return s.parents[e.parentAt : e.parentAt+e.nParents]
 }
 
-// find looks up a commit. It is called too rarely for a table to be worthwhile.
+// find looks up a commit. It is called too rarely to justify a hash table.
 func (s *store) find(id string) (int32, bool) {
 	for i := range s.commits {
 		if s.commits[i].id == id {
@@ -74,7 +74,7 @@ func (s *store) find(id string) (int32, bool) {
 	return 0, false
 }
 
-// tips returns up to n commits that are no commit's parent, the most recently read first.
+// tips returns up to n commits that are not a parent of any commit, the most recently read first.
 func (s *store) tips(n int) []string {
 	inner := make([]bool, len(s.commits))
 	for _, p := range s.parents {
@@ -97,8 +97,8 @@ func (s *store) tips(n int) []string {
 // lack returns the reference to a parent that is not in the store.
 func (s *store) lack(id string, bound int64) int32 {
 	if i, ok := s.lacking[id]; ok {
-		// An earlier reading already asked for it without success: the lower bound holds, which is
-		// from the later reading.
+		// An earlier reading already requested it without success. The lower bound, from the later
+		// reading, is the right one.
 		s.missing[i].bound = min(s.missing[i].bound, bound)
 		return ^i
 	}

@@ -1,8 +1,9 @@
 package gitlog
 
 // walk goes from a head to older commits in the order of git log, newest first, and returns at most
-// n. lacking lists parents that are not in the store and come before the end. The walk continues
-// without them, so that only the first certain commits are guaranteed to be correct.
+// n as live. The result lacking lists parents that are not in the store but belong before the last
+// of these. The walk continues without them, so only the first commits of live, as many as the
+// result certain, are guaranteed to be correct.
 func (s *store) walk(head int32, n int, firstParent bool) (live, lacking []int32, certain int) {
 	w := walker{s: s, seen: make([]bool, len(s.commits)), seenMissing: make([]bool, len(s.missing))}
 	w.push(head, 0)
@@ -30,7 +31,7 @@ func (s *store) walk(head int32, n int, firstParent bool) (live, lacking []int32
 	return live, lacking, certain
 }
 
-// walker is a queue by time, and by order of arrival among equals.
+// walker is a queue of commits ordered by time, and by order of arrival if times are equal.
 type walker struct {
 	s           *store
 	seen        []bool
@@ -52,7 +53,7 @@ func (a queued) before(b queued) bool {
 	return a.order < b.order
 }
 
-// push adds a parent of a commit with the given time.
+// push adds a parent of a commit that has the given time.
 func (w *walker) push(ref int32, childTime int64) {
 	if ref < 0 {
 		if m := w.s.missing[^ref]; m.at >= 0 {

@@ -17,7 +17,7 @@ type automaton struct {
 	context  bool // contains \b or \B
 }
 
-// maxInsts limits the size of the program: the time to make a state is proportional to it.
+// maxInsts limits the size of the program: computing a state takes time proportional to it.
 const maxInsts = 4000
 
 func newAutomaton(prog *syntax.Prog) *automaton {
@@ -71,15 +71,16 @@ type builder struct {
 	mark  []uint32 // by position: the round in which it was visited
 	round uint32
 	stack []uint32
-	steps []uint32 // positions reached that consume a character
+	steps []uint32 // positions that were reached and that consume a character
 }
 
 func (a *automaton) builder() *builder {
 	return &builder{automaton: a, mark: make([]uint32, len(a.prog.Inst))}
 }
 
-// closure collects in steps the positions that consume a character and are reachable from the given
-// positions if flags hold. It reports whether a match is among them.
+// closure computes the positions that are reachable from the given positions if flags hold. It
+// collects those that consume a character in the field steps, and reports whether a match is
+// reachable.
 func (b *builder) closure(from []uint32, flags syntax.EmptyOp) bool {
 	b.round++
 	b.steps = b.steps[:0]

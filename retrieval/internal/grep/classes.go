@@ -54,7 +54,7 @@ func newClasses(prog *syntax.Prog) (*classes, bool) {
 	return c, true
 }
 
-// kind returns the kind of a character that the automaton must distinguish in any case: newlines,
+// kind returns the kind of a character. Kinds must be distinguished in every automaton: newlines,
 // carriage returns, and word characters as \b defines them.
 func kind(r rune) byte {
 	switch {

@@ -1,6 +1,6 @@
 // Package grep quickly finds the lines of texts in which a regular expression matches.
 //
-// A [Pattern] is compiled once; each goroutine takes a [Scanner] of it. [Search] searches many
+// A [Pattern] is compiled once; each goroutine uses a separate [Scanner]. [Search] searches many
 // documents in parallel and yields the lines in order:
 //
 //	p, err := grep.Compile(`func\s+\w+`, grep.Options{})
@@ -10,15 +10,16 @@
 //
 // # What a line is
 //
-// A line ends before "\n" or "\r\n", or with the text. The expression sees one line without its
-// ending: ^, \A, $ and \z are the ends of the line, and nothing matches a newline. Otherwise it
-// means the same as in package regexp, also for bytes that are not UTF-8.
+// A line ends before "\n" or "\r\n", or at the end of the text. The expression sees one line
+// without its ending: ^ and \A match its start, $ and \z its end, and nothing matches a newline.
+// Otherwise the expression means the same as in package regexp, also for bytes that are not UTF-8.
 //
 // # How
 //
-// Package regexp finds where a match is, which costs 20 to 100 ns a byte. To find whether a line
-// has one takes one table look-up per byte: a deterministic automaton, made from regexp/syntax's
-// program state by state as the text needs them. It runs over the text without looking for lines;
-// only where one matches is the line found and are newlines counted. A pattern with text of three
-// or more bytes in all of its matches is searched for by that text first.
+// Package regexp finds the position of a match, which costs 20 to 100 ns per byte. Deciding whether
+// a line has a match takes only one table look-up per byte, with a deterministic automaton (DFA)
+// whose states are built from regexp/syntax's program as the text needs them. The automaton runs
+// over the text without regard to lines; the line is located, and newlines are counted, only where
+// it matches. If all matches of a pattern contain a text of three or more bytes, that text is
+// searched for first.
 package grep

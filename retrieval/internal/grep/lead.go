@@ -6,8 +6,8 @@ import (
 )
 
 // lead describes the possible first bytes of a match: a few alternatives, each a set of bytes for
-// each of up to three positions. It finds the candidate positions in a text without a chain of
-// dependent loads.
+// each of up to three positions. With it, find locates the candidate positions in a text without a
+// chain of dependent loads.
 type lead struct {
 	// masks holds, for each byte, a bit for each alternative that allows it: the low eight bits are
 	// for the first position, the next eight for the second, and so on.
@@ -80,7 +80,7 @@ func frequency(b byte) float64 {
 	return .004
 }
 
-// find returns the first position at or after at where a match may start, or -1.
+// find returns the first position, starting at the parameter at, where a match may start, or -1.
 func (l *lead) find(text []byte, at int) int {
 	if l.first >= 0 {
 		return l.findFirst(text, at)
@@ -102,7 +102,8 @@ func (l *lead) find(text []byte, at int) int {
 	return -1
 }
 
-// findFirst skips the text in between with the fast search for a byte.
+// findFirst is find for a single possible first byte: it skips the text in between with a fast
+// search for that byte.
 func (l *lead) findFirst(text []byte, at int) int {
 	for {
 		i := bytes.IndexByte(text[at:], byte(l.first))

@@ -54,13 +54,13 @@ func CompileTree(tree *syntax.Regexp) (*Pattern, error) {
 	p := &Pattern{tree: tree, re: re, auto: newAutomaton(prog)}
 	p.need, p.whole = required(tree)
 	if p.whole && bytes.ContainsAny(p.need, "\r\n") {
-		p.whole = false // it may cross the end of a line
+		p.whole = false // the text may cross the end of a line
 	}
 	if !p.whole && len(p.need) < 3 {
 		p.lead = newLead(tree)
 	}
 	if !p.whole && (len(p.need) < 2 || p.lead != nil) || len(p.need) == 0 {
-		p.need, p.whole = nil, false // it would be found everywhere
+		p.need, p.whole = nil, false // the text occurs nearly everywhere
 	}
 	p.every = p.auto != nil && p.auto.matchesAll()
 	return p, nil

@@ -63,7 +63,8 @@ func openTree(b *testing.B) *tree {
 
 func (t *tree) read(doc uint32, buf []byte) ([]byte, error) { return ReadFile(t.paths[doc], buf) }
 
-// sink is a process that counts the bytes from a pipe; its time counts for neither side.
+// sink is a process that counts the bytes from a pipe; its processor time is charged to neither
+// side.
 type sink struct {
 	*os.File
 	cmd *exec.Cmd

@@ -12,7 +12,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// slowly finds the matching lines one by one with package regexp.
+// slowly finds the matching lines with package regexp, line by line.
 func slowly(re *regexp.Regexp, text []byte) (out []Line) {
 	number, at := 0, 0
 	for part := range bytes.Lines(text) {
@@ -145,8 +145,8 @@ func TestRequired(t *testing.T) {
 	}
 }
 
-// TestTooManyStates: an expression with too many states is handed over to package regexp in the
-// middle of a text, and no line is lost.
+// TestTooManyStates checks that an expression with too many states is handed over to package regexp
+// in the middle of a text, and that no line is lost.
 func TestTooManyStates(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	var text []byte

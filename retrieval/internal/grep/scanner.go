@@ -54,8 +54,8 @@ type walk struct {
 	text    []byte
 	lines   []Line
 	left    int // maximum number of further lines
-	counted int // start of a line; the newlines before it are counted
-	number  int // number of lines before counted
+	counted int // start of a line; the newlines before it have been counted
+	number  int // number of lines before that start
 }
 
 // take records the line from start to the newline at end, or to the end of the text, and returns
@@ -91,8 +91,9 @@ func (w *walk) all() {
 	}
 }
 
-// byHint checks only the lines of the positions that next finds at or after at; a negative result
-// means that there are no more. If starts is set, no match starts before such a position.
+// byHint checks only the lines at the positions that the function next returns, each at or after
+// its argument; a negative position means that there are no more. If starts is true, no match
+// starts before such a position.
 func (s *Scanner) byHint(w *walk, starts bool, next func(at int) int) {
 	for at := 0; w.left > 0 && at < len(w.text); {
 		i := next(at)
@@ -112,7 +113,8 @@ func (s *Scanner) byHint(w *walk, starts bool, next func(at int) int) {
 	}
 }
 
-// matches reports whether a line without its newline matches; no match starts before from.
+// matches reports whether a line without its newline matches, given that no match starts before the
+// parameter from.
 func (s *Scanner) matches(line []byte, from int) bool {
 	if s.table == nil {
 		return s.p.re.Match(bytes.TrimSuffix(line, []byte{'\r'}))
@@ -150,10 +152,10 @@ func (s *Scanner) byState(w *walk) {
 	}
 }
 
-// next runs the automaton from at, which is the start of a line if state is 0. It returns a
-// position in the first matching line, which includes the newline after it. If the states do not
-// suffice, next stops using them: then s.table is nil, and the position is the start of the line
-// where package regexp must continue, unless the text is a single line.
+// next runs the automaton from the parameter at, which is the start of a line if state is 0. It
+// returns a position in the first matching line or at that line's newline. If there are too many
+// states, next gives up the automaton: s.table is then nil, and the position is the start of the
+// line where package regexp must continue, unless the text is a single line.
 func (s *Scanner) next(text []byte, at int, state int32) (int, bool) {
 	t := s.table
 	col := &t.auto.byte
@@ -161,8 +163,8 @@ func (s *Scanner) next(text []byte, at int, state int32) (int, bool) {
 	for i := at; i < len(text); {
 		to := row[int(state)+int(col[text[i]])]
 		if to == state {
-			// No load in this loop waits for another one; only the branch depends on them, and it
-			// is well predicted.
+			// No load in this loop waits for another one; only the branch depends on them, and the
+			// branch is well predicted.
 			for i++; i < len(text) && row[int(state)+int(col[text[i]])] == state; i++ {
 			}
 			continue
@@ -204,8 +206,8 @@ func (s *Scanner) next(text []byte, at int, state int32) (int, bool) {
 
 const maxResets = 30
 
-// restart drops all states and continues at a line's start. If that happens too often, it stops
-// using states.
+// restart drops all states and continues at a line's start. If that happens too often, it gives up
+// the automaton.
 func (s *Scanner) restart(text []byte, at int) (int, bool) {
 	if s.resets++; s.resets > maxResets {
 		s.table = nil

@@ -27,8 +27,8 @@ const (
 )
 
 // ReadFunc returns the text of a document. It may use the capacity of buf, whose length is 0, or
-// return its own bytes, which must not change until the same goroutine calls again. It is called
-// from several goroutines at once.
+// return its own bytes, which must not change until the same goroutine calls again. The function is
+// called from several goroutines at once.
 type ReadFunc func(doc uint32, buf []byte) ([]byte, error)
 
 // Search finds the matching lines of documents, in the order of docs, reading and scanning several
@@ -64,8 +64,8 @@ func Search(ctx context.Context, docs []uint32, read ReadFunc, p *Pattern, o Sea
 	}
 }
 
-// job is one search. Workers take batches in order, and may be ahead of the caller by as many
-// batches as there are slots.
+// job is one search. Workers take batches in order. The number of slots limits how many batches
+// they may be ahead of the caller.
 type job struct {
 	docs    []uint32
 	read    ReadFunc

@@ -36,8 +36,8 @@ func files(t testing.TB, texts []string) ([]uint32, ReadFunc) {
 	return docs, func(doc uint32, buf []byte) ([]byte, error) { return ReadFile(name(doc), buf) }
 }
 
-// collect returns the results of a search as doc:number:text; of errors, only the number is
-// included.
+// collect returns the results of a search, each line as doc:number:text and each error as the
+// number of its document.
 func collect(ctx context.Context, docs []uint32, read ReadFunc, p *Pattern, o SearchOptions) (out []string) {
 	for m, err := range Search(ctx, docs, read, p, o) {
 		if err != nil {
@@ -106,8 +106,8 @@ func TestSearchUnreadable(t *testing.T) {
 	}
 }
 
-// TestSearchEnds: a search whose context ends reports that and stops reading, and one that is left
-// early leaves no goroutine behind.
+// TestSearchEnds checks that a search whose context ends reports that and stops reading, and that a
+// loop that is left early leaves no goroutine behind.
 func TestSearchEnds(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	docs, readFirst := files(t, []string{"a\n"})
@@ -174,7 +174,8 @@ func TestSearchEnds(t *testing.T) {
 	}
 }
 
-// TestCandidatesSuffice: the documents that the index selects contain every matching line.
+// TestCandidatesSuffice checks that the documents that the index selects contain every matching
+// line.
 func TestCandidatesSuffice(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(11, 12))
 	b := trigram.NewBuilder()

@@ -9,7 +9,7 @@ import (
 // starting is one alternative.
 type starting struct {
 	sets []byteSet
-	open bool // the following bytes are unknown; else they are those of what follows
+	open bool // the bytes after these are unknown; otherwise the bytes of the rest of the expression follow
 }
 
 type byteSet [4]uint64
@@ -96,7 +96,7 @@ func startsOfRepeat(re *syntax.Regexp) ([]starting, bool) {
 	return out, ok
 }
 
-// opened marks each alternative as unknown from there on.
+// opened marks the bytes after each alternative as unknown.
 func opened(starts []starting) []starting {
 	out := make([]starting, len(starts))
 	for i, s := range starts {
@@ -105,7 +105,7 @@ func opened(starts []starting) []starting {
 	return out
 }
 
-// behind appends next to each element of first whose end is known.
+// behind appends each element of next to each element of first whose end is known.
 func behind(first, next []starting) ([]starting, bool) {
 	var out []starting
 	for _, f := range first {

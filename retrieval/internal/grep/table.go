@@ -27,7 +27,7 @@ const (
 	toUnknown = -1 - iota // not made yet
 	toMatch
 	toDead // nothing on this line can match
-	toSlow // not a single ASCII byte: see slow
+	toSlow // the character is not a single ASCII byte: see slow
 	toFull
 )
 
@@ -40,7 +40,8 @@ func newTable(a *automaton) *table {
 	return t
 }
 
-// state returns the row of a state, a new one if it has none yet, or toFull.
+// state returns the row of a state, making a new row if there is none. If the table is full, it
+// returns toFull.
 func (t *table) state(places []uint32, prev before) int32 {
 	slices.Sort(places)
 	t.keyBuf = key(t.keyBuf[:0], places, prev)
@@ -60,7 +61,7 @@ func (t *table) state(places []uint32, prev before) int32 {
 	return row
 }
 
-// startBehind returns the state after only the byte b has been seen on the same line, or toFull.
+// startBehind returns the state in which only the byte b has been seen on the same line, or toFull.
 func (t *table) startBehind(b byte) int32 {
 	prev := otherBefore
 	if t.auto.context && syntax.IsWordChar(rune(b)) {
@@ -116,7 +117,7 @@ func (t *table) slow(from int32, text []byte) (to int32, n int) {
 	return to, n
 }
 
-// lineEnds reports whether a line that ends here matches.
+// lineEnds reports whether a line that ends in the state from matches.
 func (t *table) lineEnds(from int32) bool {
 	to := t.next[int(from)+int(t.auto.newline)]
 	if to == toUnknown {

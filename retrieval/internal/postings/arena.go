@@ -4,7 +4,7 @@ package postings
 const pageBits = 15
 
 // arena holds bytes in pages, so that growing copies nothing and leaves no garbage. A position in
-// it has 32 bits.
+// an arena has 32 bits.
 type arena struct {
 	pages [][]byte
 	next  uint32

@@ -15,8 +15,8 @@ func eachTree(b *testing.B, fn func(b *testing.B, c *corpus)) {
 	}
 }
 
-// BenchmarkBuild measures everything from the first Add to Bytes, without the tokeniser.
-// bytes/source is the size of the index.
+// BenchmarkBuild measures everything from the first Add to Bytes, without the tokeniser. The metric
+// bytes/source is the size of the index relative to the source.
 func BenchmarkBuild(b *testing.B) {
 	eachTree(b, func(b *testing.B, c *corpus) {
 		b.ReportAllocs()

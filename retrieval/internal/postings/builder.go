@@ -9,8 +9,8 @@ const Fields = 8
 // when they are looked up.
 const MaxTerm = 255
 
-// Field is the caller's number of a part of a chunk, such as its comments. It is less than
-// [Fields].
+// Field is the number that the caller gives to a part of a chunk, such as its comments. It is less
+// than [Fields].
 type Field uint8
 
 // Builder collects the terms of files and encodes them as an index.
@@ -48,11 +48,11 @@ type termState struct {
 	name   uint32 // in names
 	chunk  uint32 // of the newest posting
 	after  uint32 // last chunk written, plus one; 0 if nothing is written
-	head   uint32 // first block in lists
-	tail   uint32 // where the next byte goes
-	room   uint16 // bytes left there
+	head   uint32 // first block of the chain, in lists
+	tail   uint32 // position where the next byte goes
+	room   uint16 // bytes left in the newest block
 	level  uint8  // size of the newest block
-	size   uint8  // of the name
+	size   uint8  // length of the name
 }
 
 // NewBuilder returns an empty builder.
@@ -79,9 +79,9 @@ func (b *Builder) StartChunk(startLine, endLine uint32, title []byte) {
 	b.titles.add(title)
 }
 
-// Add counts one occurrence of a term in a field of the current chunk. Counts stop at 255. It keeps
-// no reference to term. It panics if no chunk was started since the last StartFile, or if the field
-// is [Fields] or more.
+// Add counts one occurrence of a term in a field of the current chunk. Counts stop at 255. Add
+// keeps no reference to term. It panics if no chunk was started since the last StartFile, or if the
+// field is [Fields] or more.
 func (b *Builder) Add(term []byte, field Field) {
 	if b.length == nil {
 		panic("postings: add term: no chunk is open: call StartChunk first")

@@ -3,20 +3,21 @@ package postings
 import "encoding/binary"
 
 // A list of postings is encoded in bytes. In two of three cases a posting is a single byte;
-// otherwise its first byte says what follows. The table codes decodes the first byte. It is made
-// from the constants below, which were chosen by measuring source code:
+// otherwise its first byte determines which bytes follow. The table codes decodes the first byte.
+// It is made from the constants below, which were chosen by measuring source code:
 //
-//	plain   shape s of the first 16, and one of the gaps from 0 to plainGaps[s]-1
-//	short   shape s, and a gap from there on: 256 gaps per code of shortGaps[s], with one more byte
-//	wide    shape s, and a gap behind those, with two more bytes
+//	plain   one of the first 16 shapes s, and one of the gaps from 0 to plainGaps[s]-1
+//	short   shape s, and a gap above those of plain: 256 gaps per code, shortGaps[s] codes, with one more byte
+//	wide    shape s, and a gap above those of short, with two more bytes
 //	run     two or more postings with gap 0 and shape 0
 //	rare    a small gap, and one more byte for a shape of 16 or more
 //	escape  varints of gap and shape
 //
-// A gap is the number of chunks between a posting and the previous one, or the beginning. Shapes
-// are numbered by their frequency in the whole index. A list of manyPostings or more begins with a
-// varint of its most common shape. Inside the list that shape is number 0, and the shapes before it
-// move up by one: the words of a path are like each other, but not like words of the body.
+// A gap is the number of chunks between a posting and the previous one, or the beginning of the
+// list. Shapes are numbered by their frequency in the whole index. A list of manyPostings or more
+// begins with a varint of its most common shape. Inside the list that shape is number 0, and the
+// shapes before it move up by one: the words of a path have similar shapes, which differ from the
+// shapes of words in the body.
 
 const (
 	commonShapes = 16
@@ -34,7 +35,7 @@ var (
 
 // code is the meaning of a posting's first byte.
 type code struct {
-	gap   uint16 // the following bytes are added to it; for a run, its length
+	gap   uint16 // the number in the following bytes is added to gap; for a run, gap is its length
 	shape uint8
 	kind  kind
 }
@@ -50,8 +51,8 @@ const (
 	kindEscape
 )
 
-// codeTable lists the codes in order: plain and short ones of shape 0, those of shape 1 and so on;
-// wide ones; runs; rare ones; the escape.
+// codeTable lists the codes in order: the plain and short codes of shape 0, then of shape 1, and so
+// on; the wide codes; the runs; the rare codes; the escape.
 type codeTable struct {
 	codes  [256]code
 	plain  [commonShapes]uint32 // first code of each shape
@@ -127,8 +128,8 @@ func appendPostings(dst []byte, list []rankedPosting) []byte {
 	return appendRun(dst, run)
 }
 
-// commonest returns the shape that most postings have. It is a guess that is right if half of the
-// postings have that shape.
+// commonest returns the shape that most postings have. The result is a guess that is right if more
+// than half of the postings have that shape.
 func commonest(list []rankedPosting) uint32 {
 	best, votes := uint32(0), 0
 	for _, p := range list {

@@ -2,8 +2,8 @@ package postings
 
 import "encoding/binary"
 
-// column is an array of numbers of one, two or four bytes each in the index; with zero bytes each,
-// all numbers are zero.
+// column is an array of numbers in the index, each of one, two or four bytes. If their size is zero
+// bytes, all numbers are zero.
 type column struct {
 	data  []byte
 	width int
@@ -32,13 +32,14 @@ func openColumn(data []byte, n uint64) (column, bool) {
 	return column{}, false
 }
 
-// encodeColumn writes n numbers, each in as few bytes as the largest needs: none if all are zero.
+// encodeColumn writes n numbers, all with the number of bytes that the largest one needs: none if
+// all are zero.
 func encodeColumn(n int, at func(i int) uint32) []byte {
 	return encodeAtLeast(0, n, at)
 }
 
-// encodeAtLeast writes n numbers, each in as few bytes as the larger of their maximum and largest
-// needs.
+// encodeAtLeast writes n numbers, all with the number of bytes that the largest of them needs, or
+// that the parameter largest needs if that is more.
 func encodeAtLeast(largest uint32, n int, at func(i int) uint32) []byte {
 	for i := range n {
 		largest |= at(i)
@@ -65,7 +66,7 @@ func encodeAtLeast(largest uint32, n int, at func(i int) uint32) []byte {
 	return out
 }
 
-// zigzag maps differences that are near zero on either side to small numbers.
+// zigzag maps differences near zero, positive or negative, to small numbers.
 func zigzag(d uint32) uint32 { return d<<1 ^ uint32(int32(d)>>31) }
 
 func unzigzag(z uint32) uint32 { return z>>1 ^ -(z & 1) }

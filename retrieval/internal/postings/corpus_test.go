@@ -22,7 +22,7 @@ const (
 const chunkLines = 30
 
 // corpus is real source code, converted to the calls that a builder would get, so that replaying it
-// measures nothing else.
+// measures only the builder.
 type corpus struct {
 	text  []byte // terms, lower-cased, concatenated
 	ops   []op

@@ -4,17 +4,17 @@ import "encoding/binary"
 
 // The format of a term in the dictionary:
 //
-//	a byte: how many bytes it shares with the term before (upper four bits), how many more it has (lower four);
-//	15 of either is followed by a varint of what is above that
-//	its further bytes
-//	a byte for the pair of chunks and files that it stands in, see pairCode; if 255, varints of chunks and of
-//	chunks less files
-//	if it has one posting, that, with twice the distance to the chunk of the last such term of the block (or to chunk
-//	0) for a gap, less one if it lies before; else a varint of the size of its list
+//	a byte: the number of bytes shared with the previous term (upper four bits), and the number of further bytes (lower four);
+//	if either is 15, a varint of the excess over 15 follows
+//	the further bytes
+//	a byte for the pair of the numbers of chunks and files with the term, see pairCode; if 255, varints of chunks and of
+//	chunks minus files
+//	if it has one posting, that posting, with a gap of twice the distance to the chunk of the last such term of the block (or to chunk
+//	0), minus one if its chunk lies before; else a varint of the size of its list
 //
-// The first term of a block shares nothing. The postings section contains the lists in the order of
-// the terms. Neighbours in the dictionary that occur in only one place are often neighbours in the
-// text, so such distances are short.
+// The first term of a block shares no bytes. The postings section contains the lists in the order
+// of the terms. Neighbours in the dictionary that occur in only one place are often neighbours in
+// the text, so such distances are short.
 
 // dictBlock is the number of terms that share an entry of the sparse index.
 const dictBlock = 16
@@ -46,8 +46,8 @@ type dictWriter struct {
 	n      int
 }
 
-// startTerm writes a term's name. Its list, and those of all following terms, begin in postings at
-// the given position or later.
+// startTerm writes a term's name. The lists of this term and of all following ones begin in the
+// postings section at the given position or later.
 func (d *dictWriter) startTerm(name []byte, postings int) {
 	shared := 0
 	if d.n%dictBlock == 0 {

@@ -34,8 +34,8 @@ func (b *Builder) estimate() int {
 	return headerSize + b.listed + b.dictEstimate() + 12*len(b.chunks) + 8*len(b.shapes.all) + len(b.titles.data)
 }
 
-// dictEstimate returns the approximate length of the dictionary: the bytes that prefix sharing
-// saves per term are about those that the term's numbers take.
+// dictEstimate returns the approximate length of the dictionary. It assumes that sharing prefixes
+// saves about as many bytes per term as the term's numbers take.
 func (b *Builder) dictEstimate() int { return int(b.names.next + b.used) }
 
 // sectionWriter concatenates sections.
@@ -50,7 +50,7 @@ func (w *sectionWriter) put(section int, data []byte) {
 	w.end(section, start)
 }
 
-// end records that a section consists of the bytes written from start on.
+// end records that the section consists of the bytes written since the position start.
 func (w *sectionWriter) end(section, start int) {
 	data := w.out[start:]
 	w.header.section[section] = entry{uint64(start), uint64(len(data)), checksum(data)}
@@ -121,7 +121,7 @@ func (b *Builder) rankShapes() (shapes []shape, rank []uint32) {
 		b.shapes.number(b.terms.at(i).counts)
 	}
 	shapes, rank = b.shapes.ranked()
-	for i := range b.shapes.all { // the newest may still change: their uses are counted when they are written
+	for i := range b.shapes.all { // the newest posting may still change: its shape is counted when it is written
 		b.shapes.all[i].uses = 0
 	}
 	copy(b.shapes.all, written)

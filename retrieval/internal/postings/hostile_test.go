@@ -133,8 +133,8 @@ func FuzzFlip(f *testing.F) {
 	})
 }
 
-// TestDamage changes random bytes of an index many times: it opens or is refused, and nothing else
-// happens.
+// TestDamage changes random bytes of an index many times. Open must either succeed or refuse the
+// index, without a panic.
 func TestDamage(t *testing.T) {
 	tier.Normal(t)
 	rng := rand.New(rand.NewPCG(9, 9))
@@ -160,8 +160,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestChecksums changes each byte of an index: Open detects changes in the small tables, and Verify
-// detects all.
+// TestChecksums changes each byte of an index. Open must detect changes in the small tables, and
+// Verify must detect all.
 func TestChecksums(t *testing.T) {
 	data := small(1, 4)
 	good := open(t, data).header

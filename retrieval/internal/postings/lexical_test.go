@@ -331,7 +331,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestBytesBetween: encoding before everything is added does not change a later encoding.
+// TestBytesBetween checks that encoding before everything is added does not change a later
+// encoding.
 func TestBytesBetween(t *testing.T) {
 	add := func(b *Builder, n int) {
 		for range n {

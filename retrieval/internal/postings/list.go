@@ -2,10 +2,10 @@ package postings
 
 import "encoding/binary"
 
-// A term's postings are collected in a chain of blocks of growing size, whose last four bytes hold
-// the position of the next block. They are encoded as in the index, except that there are no runs,
-// and shapes are numbered by their first appearance: the most frequent ones are known only at the
-// end.
+// A term's postings are collected in a chain of blocks of growing size; the last four bytes of each
+// block hold the position of the next. The postings are encoded as in the index, except that there
+// are no runs, and shapes are numbered by their first appearance: the most frequent ones are known
+// only at the end.
 
 // blockSizes are the sizes of the blocks of a chain; the last applies to all further blocks.
 var blockSizes = [...]uint16{12, 20, 36, 68, 132, 260, 516}
@@ -42,7 +42,7 @@ func (b *Builder) link(t *termState) {
 	}
 }
 
-// written returns the bytes of a term's chain, in dst.
+// written returns the bytes of a term's chain, appended to dst.
 func (b *Builder) written(t *termState, dst []byte) []byte {
 	if t.after == 0 {
 		return dst

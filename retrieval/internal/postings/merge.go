@@ -1,8 +1,8 @@
 package postings
 
 // Merge returns a builder with the files of several indexes, in order, without those for which keep
-// returns false (nil keeps all). It equals a builder to which all kept files were added again, and
-// more files can be added to it.
+// returns false (nil keeps all). The builder equals one to which all kept files were added again,
+// and more files can be added to it.
 func Merge(readers []*Reader, keep func(reader int, file uint32) bool) *Builder {
 	b := NewBuilder()
 	var buf [256]Posting

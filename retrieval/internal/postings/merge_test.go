@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMerge: merging parts with some files dropped gives the same bytes as building an index of the
-// kept files.
+// TestMerge checks that merging parts, with some files dropped, produces the same bytes as building
+// an index of the kept files.
 func TestMerge(t *testing.T) {
 	for seed := range uint64(30) {
 		var readers []*Reader

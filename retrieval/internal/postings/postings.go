@@ -15,7 +15,7 @@ type Iterator struct {
 	data   []byte // rest of the list
 	next   uint64 // the lowest chunk that can follow
 	counts uint64 // of shape 0
-	first  uint32 // its rank in the index; shapes that rank before it are one higher here
+	first  uint32 // rank of shape 0 in the index; shapes that rank before it have numbers higher by one in this list
 	run    uint32 // remaining postings of a run
 }
 
@@ -65,7 +65,7 @@ func (it *Iterator) Next(buf []Posting) int {
 		case kindPlain:
 		case kindShort:
 			if i >= len(data) {
-				gap = chunks // the list is cut off: no posting follows
+				gap = chunks // the list is truncated: no posting follows
 				break
 			}
 			gap += uint64(data[i])
@@ -89,7 +89,7 @@ func (it *Iterator) Next(buf []Posting) int {
 			break
 		}
 		rank := int64(c.shape)
-		rank += (first-rank)>>63 ^ -1 // one less up to first: done with arithmetic, because the branch would be unpredictable
+		rank += (first-rank)>>63 ^ -1 // one less for ranks up to first; done with arithmetic, because a branch would be unpredictable
 		counts := common[rank&(commonShapes-1)]
 		if c.shape == 0 {
 			counts = zero
@@ -105,9 +105,9 @@ func (it *Iterator) Next(buf []Posting) int {
 	return n
 }
 
-// special decodes a code that is neither plain nor followed by a gap into buf from n on. The code
-// ends at i. It returns the number of postings in buf after that, and the position in the list
-// where decoding continues.
+// special decodes a code that is neither plain nor followed by a gap, into buf starting at index n.
+// The code ends at i. It returns the number of postings in buf after that, and the position in the
+// list where decoding continues.
 func (it *Iterator) special(c code, i int, buf []Posting, n int) (filled, end int) {
 	if c.kind == kindRun {
 		it.run = uint32(c.gap)

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// many returns a reader that has only the given numbers of chunks and shapes.
+// many returns a reader that claims the given numbers of chunks and shapes and has nothing else.
 func many(chunks uint32, shapes int) *Reader {
 	r := &Reader{}
 	r.header.chunks = chunks
@@ -20,7 +20,7 @@ func many(chunks uint32, shapes int) *Reader {
 	return r
 }
 
-// edges returns numbers at and around those where the encoding of a posting changes.
+// edges returns the numbers at which the encoding of a posting changes, and their neighbours.
 func edges() (gaps []uint32) {
 	for s := range commonShapes {
 		plain := plainGaps[s]

@@ -27,8 +27,8 @@ type Reader struct {
 // Open checks the header of an index, its version and the checksums of its small tables, and
 // returns a reader.
 //
-// It does not read the terms, postings and titles; [Reader.Verify] checks those. If they are
-// damaged, answers are wrong or empty, but no call panics, and every returned chunk and file
+// It does not read the terms, postings and titles; [Reader.Verify] checks those. If those are
+// damaged, results are wrong or empty, but no call panics, and every returned chunk and file
 // exists.
 func Open(data []byte) (*Reader, error) {
 	if len(data) < headerSize || string(data[:len(magic)]) != magic {

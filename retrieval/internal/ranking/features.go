@@ -9,11 +9,12 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// A feature is a number that rates how good an answer a file is. Most are between 0 and 1.
+// A feature is a number that rates how well a file answers the query. Most features are between 0
+// and 1.
 type feature int
 
 const (
-	fAll feature = iota // the lists, each as a share of its best score
+	fAll feature = iota // this and the following are scores of the lists, each as a share of the best score
 	fNames
 	fQuoted
 	fJoined
@@ -26,19 +27,19 @@ const (
 	fDefJoined
 	fComment
 	fBody
-	fCover // the share of the query's total rarity that the file contains
+	fCover // share of the total rarity of the query's words that occur in the file
 	fCoverTitle
 	fChunk
 	fTop3
 	fChunkTitle
-	fTitleLong // the same for long queries, whose first line says most
+	fTitleLong // the same for long queries, whose first line is the most informative
 	fChunkLong
 	fMentionFile // the query names the path
-	fMentionBase // the file's name
+	fMentionBase // the query names the file, without its path
 	fMentionModule
 	fMentionTrace // mentioned in a stack trace
 	fStem         // the query contains all words of the file's name
-	fDirs         // the share of its directories' words that the query contains
+	fDirs         // share of the words in its directories' names that the query contains
 	fTest
 	fExample
 	fBench
@@ -56,7 +57,7 @@ const (
 	fHistoryShort // the same for short queries
 	fHistoryNear  // the same, with newer commits weighted more
 	fHistoryRank
-	fHistoryText // the messages of all its commits together match
+	fHistoryText // the messages of all commits of the file, taken together, match
 	fChurn
 	fRecent
 	numFeatures
@@ -101,7 +102,7 @@ func (r *scored) features(at, row int, h *votes, x *[numFeatures]float32) {
 	x[fChurn], x[fRecent] = f.Churn, f.Recent
 }
 
-// long returns a number from 0 for a short question to 1 for an issue with its logs.
+// long returns a number between 0, for a short question, and 1, for an issue with its logs.
 func long(q *Query) float32 { return float32(1 / (1 + math.Exp(-(float64(q.Len)-40)/15))) }
 
 func div(a, b float32) float32 {
@@ -151,8 +152,8 @@ func (q *Query) mentioned(f *Info, x *[numFeatures]float32) {
 	}
 }
 
-// module rates how well a dotted name matches a path: a.b.c may be the file a/b/c, or something
-// called c in a/b. A file that stands for its directory matches the directory's name.
+// module rates how well a dotted name matches a path: a.b.c may be the file a/b/c, or a definition
+// named c in the file a/b. A file that stands for its directory matches the directory's name.
 func (m *Mention) module(parts []string, gathers bool) float32 {
 	if gathers && len(parts) > 1 {
 		parts = parts[:len(parts)-1]
@@ -197,8 +198,9 @@ func (q *Query) named(f *Info, x *[numFeatures]float32) {
 	}
 }
 
-// count returns the number of words of a name, and the number of those in the query. name is the
-// name as written, which shows its humps, cut to the length of low.
+// count returns the number of words in a name, and how many of them the query contains. The
+// parameter low is the name in lower case; name has the original capitals, which separate its
+// words, cut to the length of low.
 func (q *Query) count(low, name string) (all, in int) {
 	EachTerm(name[:min(len(low), len(name))], &q.split, func(t []byte) {
 		if t[0] == words.Whole {

@@ -17,13 +17,13 @@ type Info struct {
 	Lines int
 	Main  float32 // share of the tree's code that is in the file's language
 
-	Log    gitlog.FileID // its number in the log
-	Logged bool          // the log knows it
-	Churn  float32       // how often it changed, from 0 to 1 for the most frequently changed file
-	Recent float32       // 1 if the last commit changed it, decreasing with the number of commits since
+	Log    gitlog.FileID // the file's number in the log
+	Logged bool          // the log mentions the file
+	Churn  float32       // how often the file changed, relative to the most frequently changed file
+	Recent float32       // 1 if the last commit changed the file, decreasing with the number of commits since the last change
 }
 
-// notCode reports whether a file is one that nobody changes to fix a program.
+// notCode reports whether a file is of a kind that nobody changes to fix a program.
 func (f *Info) notCode() bool {
 	if f.Class.Any(worktree.Config | worktree.Data) {
 		return true
@@ -35,7 +35,7 @@ func (f *Info) notCode() bool {
 	return false
 }
 
-// declares reports whether a file declares what another one defines: a header, a stub.
+// declares reports whether a file only declares what another file defines: a header, a stub.
 func (f *Info) declares() bool {
 	switch path.Ext(f.Path) {
 	case ".h", ".hpp", ".hh", ".pyi":
@@ -64,7 +64,7 @@ func stemOf(p string) string {
 // Shares maps each file extension to its share of a tree's code.
 type Shares map[string]float32
 
-// SharesOf sums the tables of a tree.
+// SharesOf adds up the metadata tables of a tree.
 func SharesOf(tables ...[]Info) Shares {
 	s := Shares{}
 	total := float32(0)
@@ -89,14 +89,14 @@ func (s Shares) Set(table []Info) {
 	}
 }
 
-// A Log is a history prepared for the ranking. Make it once for each history.
+// A Log is a history prepared for the ranking. It should be made only once for each history.
 type Log struct {
 	*gitlog.Log
 	churn []uint32
 	most  float64
 }
 
-// NewLog prepares a history; nil gives nil.
+// NewLog prepares a history. For nil it returns nil.
 func NewLog(l *gitlog.Log) *Log {
 	if l == nil || l.Len() == 0 {
 		return nil

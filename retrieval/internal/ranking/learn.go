@@ -28,8 +28,8 @@ type examplePlace struct {
 	right      bool
 }
 
-// Example keeps the features of a ranking with the correct answers: which files are right, and
-// which lines of them. places may be nil if the lines are not known.
+// Example returns the features of a ranking together with the correct answers: the right files, and
+// the right lines in them. The function places may be nil if the lines are not known.
 func (k *Ranking) Example(right func(path string) bool, places func(path string, start, end int) bool) *Example {
 	e := &Example{}
 	for i := range k.Files {

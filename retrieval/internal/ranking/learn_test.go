@@ -68,8 +68,8 @@ func loss(m *Model, examples []*Example) (sum float64) {
 	return sum / float64(len(examples))
 }
 
-// TestLearn: learning finds the planted features of files and of places, and the loss decreases
-// from epoch to epoch, also on examples that were not learned from.
+// TestLearn checks that learning finds the planted features of files and of places, and that the
+// loss decreases from epoch to epoch, including on examples that were not learned from.
 func TestLearn(t *testing.T) {
 	all := plant(300)
 	train, held := all[:200], all[200:]
@@ -111,8 +111,8 @@ func TestLearn(t *testing.T) {
 	}
 }
 
-// TestLearnFromNothing: examples without a right answer, or without files, change nothing and break
-// nothing.
+// TestLearnFromNothing checks that examples without a right answer, or without files, do not change
+// the weights and cause no failure.
 func TestLearnFromNothing(t *testing.T) {
 	wrong := plant(3)
 	for _, e := range wrong {
@@ -201,7 +201,7 @@ func TestFeatureNames(t *testing.T) {
 	}
 }
 
-// TestLearned: the weights that come with the package are those of the current features, and are
+// TestLearned checks that the weights in the package belong to the current features and are
 // plausible.
 func TestLearned(t *testing.T) {
 	m := Learned()
@@ -234,7 +234,8 @@ func TestLearned(t *testing.T) {
 	}
 }
 
-// TestExampleKept: an example that is encoded and decoded ranks and teaches as before.
+// TestExampleKept checks that an example that is encoded and decoded ranks as before and has the
+// same effect on learning.
 func TestExampleKept(t *testing.T) {
 	k := Rank(Parse(question), small.segments(t, 2), nil, Learned(), nil)
 	made := k.Example(
@@ -288,7 +289,8 @@ func TestExampleKept(t *testing.T) {
 	}
 }
 
-// TestExampleRefused: data encoded with other features is refused, and damaged data does no harm.
+// TestExampleRefused checks that data encoded with other features is refused, and that damaged data
+// does no harm.
 func TestExampleRefused(t *testing.T) {
 	encode := func(k kept) []byte {
 		var b bytes.Buffer

@@ -25,7 +25,7 @@ func (m *Memory) Add(f *worktree.File, text []byte) {
 	m.info = append(m.info, Info{Path: f.Path, Class: f.Class, Lines: m.ix.Add(f.Path, text)})
 }
 
-// Segment returns the added files as a segment, after which the Memory must not be used. The fields
+// Segment returns the added files as a segment. The Memory must not be used afterwards. The fields
 // of Info that come from a log are not set.
 func (m *Memory) Segment() (Segment, error) {
 	lex, err := postings.Open(m.b.Bytes())

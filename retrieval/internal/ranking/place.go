@@ -15,11 +15,11 @@ type Place struct {
 	x          [numPlace]float32
 }
 
-// A placeFeature is a number that rates how good a place a chunk is.
+// A placeFeature is a number that rates how well a chunk answers the query.
 type placeFeature int
 
 const (
-	pFile     placeFeature = iota // how far the file's score is below the best
+	pFile     placeFeature = iota // how much lower the file's score is than the best
 	pFileRank                     // 1 for the first file, 1/2 for the second
 	pWords                        // as a share of the maximum over all files
 	pTitle
@@ -29,7 +29,7 @@ const (
 	pNamesHere
 	pTitled      // it begins with a definition
 	pTitleWords  // the share of its title's words that the query contains
-	pTitleStrong // those in the query's first line, or that are identifiers
+	pTitleStrong // share of the title's words that are in the query's first line or are identifiers
 	pFirst       // the head of the file
 	pSize
 	pPosition
@@ -48,8 +48,8 @@ var placeNames = [numPlace]string{
 // filesWithPlaces is the number of best files whose chunks are ranked.
 const filesWithPlaces = 30
 
-// Places ranks the chunks of the best files. also, which may be nil, returns an amount to add to
-// the score of a chunk with a path and first line.
+// Places ranks the chunks of the best files. The function also, which may be nil, returns an amount
+// to add to the score of the chunk with the given path and first line.
 func (k *Ranking) Places(m *Model, also func(path string, start int) float64) []Place {
 	var out []Place
 	for i := range k.Files[:min(len(k.Files), filesWithPlaces)] {

@@ -30,13 +30,14 @@ type Term struct {
 	W    [numViews]float32
 }
 
-// quotedShare is the weight of a word of a trace among all words.
+// quotedShare is the factor by which the weight of a quoted word counts among all words.
 const quotedShare = 0.35
 
 // weight returns the weight of the word among all words.
 func (t *Term) weight() float32 { return max(t.W[Words], t.W[Names], quotedShare*t.W[Quoted]) }
 
-// said reports whether a word occurs in the text itself, and is not only joined from neighbours.
+// said reports whether a word occurs in the text itself, rather than only as a joined pair of
+// neighbours.
 func (t *Term) said() bool { return t.W[Title]+t.W[Words]+t.W[Names]+t.W[Quoted] > 0 }
 
 // A Query is a parsed query text.
@@ -94,7 +95,7 @@ func Parse(text string) *Query {
 }
 
 // plainSigns replaces every non-ASCII sign with a space: a dash or a curly quote is not part of a
-// word, and single bytes of a rune do not show what it is.
+// word, but the single bytes of its encoding could be mistaken for letters.
 func plainSigns(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsNumber(r) {
@@ -283,8 +284,8 @@ func (q *Query) finish() {
 	}
 }
 
-// Count sums the weights of the distinct query words that a file has in its path or text. It is for
-// a search without an index, which has no word frequencies.
+// Count sums the weights of the distinct query words that a file has in its path or text. It serves
+// searches without an index, for which word frequencies are unknown.
 func (q *Query) Count(l *words.Lexer, s *words.Splitter, path string, content []byte) float32 {
 	seen := make([]bool, len(q.Terms))
 	var sum float32

@@ -11,8 +11,8 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/words"
 )
 
-// view returns the words with a weight in a view, in alphabetical order; a compound has a + before
-// it.
+// view returns the words that have a weight in a view, in alphabetical order; compounds are
+// prefixed with +.
 func view(q *Query, v View) string {
 	var out []string
 	for _, t := range q.Terms {
@@ -45,8 +45,8 @@ func TestParseViews(t *testing.T) {
 	}
 }
 
-// TestParseCode: words in fences, in traces of any kind and in indented lines are quoted; the words
-// around them are not.
+// TestParseCode checks that words in fences, in traces of any kind and in indented lines are
+// quoted, and that the words around them are not.
 func TestParseCode(t *testing.T) {
 	for name, text := range map[string]string{
 		"fence":      "```python\nhidden = 1\n```",

@@ -22,14 +22,14 @@ type Ranking struct {
 	r     *scored
 }
 
-// perList is the number of best files of each list that are examined closely.
+// perList is the number of best files of each list that are ranked with all features.
 const perList = 100
 
 var candidateLists = [...]list{allWords, allTitle, allNames, pathWords, defWords, bestChunk, bestTitle, commentWords}
 
 // Rank orders the files of segments for a query. log may be nil. A file is a candidate if it or a
 // commit that changed it contains a query word, if it is among the most frequently changed files,
-// or if also names it; also adds to its score.
+// or if the map also contains it; the value in the map is added to its score.
 func Rank(q *Query, segs []Segment, log *Log, m *Model, also map[string]float64) *Ranking {
 	r := score(q, segs)
 	h := votesFor(q, log)
@@ -49,11 +49,11 @@ func Rank(q *Query, segs []Segment, log *Log, m *Model, also map[string]float64)
 }
 
 // busyFiles is the number of most frequently changed files that are considered for every query: a
-// text may contain no word of the place that it is about.
+// query may contain no word of the place that it is about.
 const busyFiles = 50
 
-// busy returns how often a file must change to be among the busy files, for queries that find
-// anything.
+// busy returns the minimum change frequency of the busy files. If the query matches nothing, it
+// returns a number that no file reaches.
 func (r *scored) busy() float32 {
 	const none = 2 // more than any file has
 	if r.max[allWords] == 0 {
@@ -79,7 +79,7 @@ func (r *scored) busy() float32 {
 	return top[len(top)-1]
 }
 
-// admit adds rows for files that only the log or the caller found.
+// admit adds rows for files that only the log or the map also contains.
 func (r *scored) admit(at int, h *votes, also map[string]float64, busy float32) {
 	d := &r.sums[at]
 	for i := range r.segs[at].Info {
@@ -128,9 +128,9 @@ func (r *scored) candidates(h *votes, also map[string]float64, busy float32) []r
 
 func (r *scored) path(c rowRef) string { return r.segs[c.seg].Info[r.sums[c.seg].files[c.row]].Path }
 
-// topRows is a heap of the best rows of one list, the lowest first. Among equal scores, those whose
-// paths sort first are kept, so that the same tree has the same answer however it is split into
-// segments.
+// topRows is a heap of the best rows of one list, the lowest first. Of files with equal scores,
+// those whose paths sort first are kept, so that the answer does not depend on how the tree is
+// split into segments.
 type topRows struct {
 	r    *scored
 	rows []scoredRow

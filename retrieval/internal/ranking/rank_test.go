@@ -37,7 +37,7 @@ var small = tree{
 	"config.yaml":             "timeout: 30\naddr: localhost\n",
 }
 
-// index makes one segment of the named files of a tree.
+// index makes one segment from the named files of a tree.
 func (tr tree) index(t testing.TB, names []string) Segment {
 	t.Helper()
 	b := postings.NewBuilder()
@@ -214,8 +214,8 @@ func TestScoreByHand(t *testing.T) {
 	}
 }
 
-// TestSegmentsMakeNoDifference: however a tree is split into segments, and however often it is
-// searched, the answer is the same.
+// TestSegmentsMakeNoDifference checks that the answer does not depend on how a tree is split into
+// segments, and that repeated searches return the same.
 func TestSegmentsMakeNoDifference(t *testing.T) {
 	want := show(Rank(Parse(question), small.segments(t, 1), nil, Learned(), nil))
 	if len(want) < 5 || !strings.HasPrefix(want[0], "src/server/") {
@@ -230,7 +230,7 @@ func TestSegmentsMakeNoDifference(t *testing.T) {
 	}
 }
 
-// TestPlaces: the order of the places is the same, too.
+// TestPlaces checks that the order of the places does not depend on the segments either.
 func TestPlaces(t *testing.T) {
 	var want []string
 	for n := 1; n <= 3; n++ {
@@ -274,7 +274,8 @@ func TestDeadFiles(t *testing.T) {
 	}
 }
 
-// TestAlso: the caller's additional scores find files without a word of the query, and raise them.
+// TestAlso checks that the caller's additional scores find files without a word of the query, and
+// rank files higher.
 func TestAlso(t *testing.T) {
 	segs := small.segments(t, 1)
 	k := Rank(Parse("zzz"), segs, nil, Learned(), map[string]float64{"config.yaml": 50})
@@ -302,8 +303,8 @@ func TestAlso(t *testing.T) {
 	}
 }
 
-// TestLog: files that commits with matching messages changed are found even if they contain no
-// query word.
+// TestLog checks that files that were changed by commits with matching messages are found even if
+// they contain no query word.
 func TestLog(t *testing.T) {
 	dir := t.TempDir()
 	git := func(args ...string) {
@@ -367,7 +368,7 @@ func checkFeatures(t testing.TB, k *Ranking) {
 	}
 	for _, p := range k.Places(Learned(), nil) {
 		for j, v := range p.x {
-			// The score of a file below the best is not bounded.
+			// The amount by which a file's score is lower than the best is not bounded.
 			if v != v || math.IsInf(float64(v), 0) || placeFeature(j) != pFile && (v < 0 || v > 4) {
 				t.Fatalf("%s:%d: the feature %q is %v", k.Path(&k.Files[p.File]), p.Start, placeNames[j], v)
 			}
@@ -448,8 +449,8 @@ func BenchmarkRank(b *testing.B) {
 	}
 }
 
-// TestEqualsAreRankedByPath: if there are more equal files than are examined, the same ones are
-// found however the tree is split into segments and whichever comes first.
+// TestEqualsAreRankedByPath checks that if more files are equal than are examined, the same ones
+// are found whatever the segments and their order.
 func TestEqualsAreRankedByPath(t *testing.T) {
 	many := tree{}
 	for i := range 3 * perList {

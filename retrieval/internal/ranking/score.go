@@ -25,7 +25,7 @@ const (
 	defJoined
 	commentWords
 	bodyWords
-	coverWords // total rarity of the query words that the file contains
+	coverWords // total rarity of the query's words that occur in the file
 	coverTitle
 	bestChunk // the best chunk's score for all words
 	topChunks // the sum of the best three
@@ -45,7 +45,7 @@ const (
 
 const (
 	maxTerms    = 96      // query words that are looked up, the rarest first
-	maxPostings = 700_000 // of all words together; a common word beyond that says nothing
+	maxPostings = 700_000 // limit for the postings of all words together; words beyond it are too common to be informative
 )
 
 // A Segment is one index with the metadata of its files.
@@ -63,7 +63,7 @@ type Sizes struct {
 	total [NumFields]float64
 }
 
-// SizesOf sums the lengths of an index. Keep the result as long as the index is open.
+// SizesOf adds up the lengths of an index. Callers should keep the result while the index is open.
 func SizesOf(lex *postings.Reader) *Sizes {
 	z := &Sizes{file: make([][NumFields]float32, lex.Files()), chunk: make([]float32, lex.Chunks())}
 	for f := range NumFields {
@@ -84,7 +84,7 @@ type sums struct {
 	files []uint32
 	rows  [][numLists]float32
 
-	words, title, names []float32 // by chunk: for all words, the first line, identifiers and definitions
+	words, title, names []float32 // by chunk: score for all words, for the first line, and for identifiers and definitions
 }
 
 // scored holds a query's sums over all segments.
@@ -93,7 +93,7 @@ type scored struct {
 	segs []Segment
 	sums []sums
 	max  [numLists]float32
-	all  float32 // total rarity of all words, the maximum of coverWords
+	all  float32 // total rarity of all words: the maximum of coverWords
 	head float32 // the same for the first line
 }
 
@@ -186,7 +186,7 @@ func score(q *Query, segs []Segment) *scored {
 	return r
 }
 
-// run adds up all words over one segment.
+// run adds the scores of all words over one segment.
 func (d *sums) run(s *Segment, at int, terms []weighed, m *means) {
 	d.slot = make([]int32, s.Lex.Files())
 	n := s.Lex.Chunks()
@@ -200,7 +200,7 @@ func (d *sums) run(s *Segment, at int, terms []weighed, m *means) {
 	}
 }
 
-// term adds up one word. Its postings come by chunk, so those of a file are adjacent.
+// term adds the scores of one word. Its postings come by chunk, so those of a file are adjacent.
 func (d *sums) term(s *Segment, w *weighed, t postings.Term, m *means, buf []postings.Posting) {
 	var tf [NumFields]float32
 	first, end := uint32(0), uint32(0) // chunks of the current file

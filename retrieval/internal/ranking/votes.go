@@ -18,14 +18,14 @@ func LogWords(text string) []string {
 	return out
 }
 
-// votes holds the files that commits with messages like the query changed.
+// votes holds the files that were changed by commits whose messages resemble the query.
 type votes struct {
 	of []vote // by file number of the log
 }
 
 type vote struct {
-	score float32 // as a share of the best score
-	rank  float32 // 1 for the first, decreasing with the number of files above
+	score float32 // score as a share of the best score
+	rank  float32 // 1 for the first file, decreasing with the number of files above
 	near  float32 // the score computed with nearKnobs
 	text  float32 // score of all messages of the file's commits, as a share of the best
 }

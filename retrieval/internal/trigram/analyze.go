@@ -7,8 +7,8 @@ import (
 )
 
 // info describes the matches of an expression, as folded text. If texts is set, it lists all
-// matches. Otherwise every match starts with one of heads, ends with one of tails, and the document
-// around it satisfies need.
+// matches. Otherwise every match starts with an element of heads, ends with an element of tails,
+// and occurs in a document that satisfies need.
 type info struct {
 	finite bool
 	texts  []string // if finite; an empty list means that nothing can match
@@ -18,7 +18,7 @@ type info struct {
 }
 
 const (
-	maxTexts   = 64   // of one expression; for more, only heads and tails are known
+	maxTexts   = 64   // maximum of texts of one expression; if there are more, only heads and tails are kept
 	maxClass   = 64   // folded characters of a class
 	maxText    = 4096 // total bytes of all texts
 	maxRepeats = 16   // repetitions of an expression that are expanded one by one
@@ -34,8 +34,9 @@ func finite(texts ...string) info {
 	return info{finite: true, texts: slices.Compact(texts)}
 }
 
-// analyze analyses re. If nothing else of the match can precede it (first) or follow it (last), its
-// match may include the newline before or after it.
+// analyze analyses re. If first is true, nothing else of the match precedes re, and re may match
+// the newline before it. If last is true, nothing else follows, and re may match the newline after
+// it.
 func analyze(re *syntax.Regexp, first, last bool) info {
 	switch re.Op {
 	case syntax.OpNoMatch:
@@ -78,7 +79,7 @@ func analyze(re *syntax.Regexp, first, last bool) info {
 
 func sequence(subs []*syntax.Regexp, first, last bool) info {
 	out := empty
-	ends := 0 // from here on, subexpressions match no text
+	ends := 0 // from here on, the remaining subexpressions match no text
 	for i, sub := range subs {
 		if !zeroWidth(sub) {
 			ends = i + 1
@@ -155,7 +156,7 @@ func repeated(one info, min, max int) info {
 		n++
 	}
 	if n < min || max != min {
-		// Whatever follows, the match ends with one more repetition.
+		// Whatever comes between, the match ends with one more repetition.
 		out = out.then(unknown)
 		out.tails = one.ends().tails
 	}
@@ -207,8 +208,8 @@ func (a info) then(b info) info {
 			out.tails = shortened(tails, tail)
 		}
 	}
-	// The texts at the seam. A finite side is complete there, so that its own trigrams are
-	// included.
+	// The texts at the seam between a and b. If a side is finite, its complete texts are used, so
+	// that the trigrams within them are included.
 	left, right := a.joint(true), b.joint(false)
 	a, b = a.ends(), b.ends()
 	if out.heads == nil {
@@ -239,7 +240,7 @@ func (a info) joint(atEnd bool) []string {
 	return a.heads
 }
 
-// ends returns the same information without the texts themselves.
+// ends returns the same information, with heads and tails instead of the texts.
 func (a info) ends() info {
 	if !a.finite {
 		return a
@@ -247,7 +248,7 @@ func (a info) ends() info {
 	return info{heads: shortened(a.texts, head), tails: shortened(a.texts, tail), need: requirement(a.texts)}
 }
 
-// requirement returns what a document must contain if it contains one of the texts.
+// requirement returns the condition that a document satisfies if it contains one of the texts.
 func requirement(texts []string) *node {
 	var parts []*node
 	for _, s := range texts {

@@ -6,8 +6,8 @@ import (
 )
 
 // A sorted list of n distinct numbers below N is encoded with a binary interpolative code: first
-// the middle number, in as many bits as its range needs, then both halves, whose bounds are known
-// by then. Runs of consecutive numbers take no bits at all.
+// the middle number, in the number of bits that its range needs, then both halves, whose bounds are
+// then known. Runs of consecutive numbers take no bits at all.
 
 // bitWriter appends bits, the highest-order bit first.
 type bitWriter struct {
@@ -53,8 +53,8 @@ func (w *bitWriter) part(list []uint32, lo, hi uint32) {
 	}
 }
 
-// below writes v, which is less than r. If r is not a power of two, the values in the middle take
-// one bit less.
+// below writes v, which is less than r. If r is not a power of two, some of the values take one bit
+// less.
 func (w *bitWriter) below(v, r uint32) {
 	n, short := widths(r)
 	if v -= (r - short) / 2; int32(v) < 0 {
@@ -67,8 +67,8 @@ func (w *bitWriter) below(v, r uint32) {
 	}
 }
 
-// widths returns the number of bits for a number below r, and how many of the numbers take one bit
-// less. r is at least 2.
+// widths returns the number of bits for a number below r, and how many of those numbers take one
+// bit less. r is at least 2.
 func widths(r uint32) (n uint, short uint32) {
 	n = uint(bits.Len32(r - 1))
 	return n, uint32(uint64(1)<<n - uint64(r))
@@ -94,7 +94,7 @@ func (r *bitReader) word() uint64 {
 	return binary.BigEndian.Uint64(tail[:]) << (r.pos & 7)
 }
 
-// list reads len(out) numbers in [lo, hi), which must not be more than there are.
+// list reads len(out) numbers in [lo, hi); the range must have at least that many numbers.
 func (r *bitReader) list(out []uint32, lo, hi uint32) {
 	for len(out) > 0 {
 		if uint32(len(out)) == hi-lo {

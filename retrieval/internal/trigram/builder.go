@@ -22,8 +22,8 @@ func NewBuilder() *Builder {
 }
 
 // Add adds a document. Documents must be added in ascending order of their numbers, or Add panics.
-// If searches match within lines, it is better to add a large file as several documents of whole
-// lines.
+// If searches only match within lines, it is better to add a large file as several documents of
+// whole lines.
 func (b *Builder) Add(doc uint32, text []byte) {
 	if n := len(b.docs); n > 0 && b.docs[n-1] >= doc {
 		panic(fmt.Sprintf("trigram: add document %d: %d was added before; documents must come in ascending order", doc, b.docs[n-1]))
@@ -38,7 +38,7 @@ func (b *Builder) Add(doc uint32, text []byte) {
 	}
 }
 
-// folded returns the folded text between two newlines.
+// folded returns the folded text with a newline before and after it.
 func (b *Builder) folded(text []byte) []byte {
 	out := append(b.text[:0], '\n')
 	if ascii(text) {
@@ -64,11 +64,12 @@ func ascii(text []byte) bool {
 	return true
 }
 
-// smallText is the size up to which the table of seen trigrams is not worth its cost, so that the
-// index of one changed file is made very quickly.
+// smallText is the largest size of text for which trigrams are collected without the table of seen
+// trigrams, which would cost more than it saves. This makes the index of one changed file very fast
+// to build.
 const smallText = 64 << 10
 
-// collect finds the trigrams of text. They are distinct unless there is little text in total.
+// collect finds the trigrams of text. They may contain duplicates if the text so far is small.
 func (b *Builder) collect(text []byte) {
 	b.found = b.found[:0]
 	if b.size += len(text); b.seen == nil && b.size > smallText {

@@ -58,8 +58,8 @@ func (e *evaluation) estimate(n *node) (most uint32, work uint64) {
 	return uint32(min(sum, uint64(e.r.n))), work
 }
 
-// node returns the positions of a part's documents, or reports that it selects every document. The
-// positions must not be changed.
+// node returns the positions of the documents that a part selects, which must not be changed. If it
+// selects every document, it returns true for every instead.
 func (e *evaluation) node(n *node) (places []uint32, every bool) {
 	switch n.op {
 	case opNone:
@@ -119,13 +119,13 @@ func (e *evaluation) places(o operand) ([]uint32, bool) {
 	return places, false
 }
 
-// worth is the number of list entries that may be read to exclude one candidate: an entry takes
-// about ten nanoseconds, and reading and searching a file takes ten microseconds or more.
+// worth is the largest number of list entries that are read to exclude one candidate: an entry
+// takes about ten nanoseconds, and reading and searching a file takes ten microseconds or more.
 const worth = 1000
 
 // and starts with the operand that selects the fewest documents, and leaves out operands that would
-// cost more to read than they are likely to save: at best the share of documents they do not
-// select, and hardly more than twice what the previous operand saved.
+// cost more to read than they are likely to save: at best they exclude the share of documents that
+// they do not select, and hardly ever more than twice what the previous operand saved.
 func (e *evaluation) and(n *node) ([]uint32, bool) {
 	ops := e.operands(n)
 	slices.SortStableFunc(ops, func(a, b operand) int {

@@ -5,12 +5,13 @@ import (
 	"regexp/syntax"
 )
 
-// maxPattern limits the size of patterns that are analysed; longer patterns do not use the index.
+// maxPattern limits the size of patterns that are analysed; the query of a longer pattern selects
+// every document.
 const maxPattern = 1 << 16
 
-// Compile makes a query from a pattern, parsed with these flags: [syntax.Perl] as in package
-// regexp. It makes no difference whether . matches newlines and whether ^ and $ match at lines or
-// at the ends of the text: the query is valid for both. The error is that of the parser.
+// Compile makes a query from a pattern, which is parsed with flags ([syntax.Perl] for the syntax of
+// package regexp). The query is valid whether or not . matches newlines, and whether ^ and $ match
+// at lines or at the ends of the text. The error is that of the parser.
 func Compile(pattern string, flags syntax.Flags) (*Query, error) {
 	re, err := syntax.Parse(pattern, flags)
 	if err != nil {
@@ -23,8 +24,8 @@ func Compile(pattern string, flags syntax.Flags) (*Query, error) {
 }
 
 // CompileTree makes a query from a parsed expression, which it does not change. The query is valid
-// for searches of whole documents or line by line, even if the end of a line counts as before its
-// carriage return, and if \A and \z are treated as ^ and $.
+// for searches of whole documents or line by line, even if lines end before their carriage return,
+// and even if \A and \z are treated as ^ and $.
 func CompileTree(re *syntax.Regexp) *Query {
 	return &Query{root: analyze(re, true, true).ends().need}
 }

@@ -25,8 +25,8 @@ func foldRune(r rune) rune {
 	return low
 }
 
-// noCase quickly reports whether r is in a range without case: East Asian scripts and Hangul, which
-// make up whole texts.
+// noCase quickly reports whether r is in a range without case: East Asian scripts and Hangul, in
+// which whole texts are written.
 func noCase(r rune) bool {
 	return r >= 0x2e80 && r < 0xa640 || r >= 0xac00 && r < 0xfb00
 }
@@ -42,8 +42,9 @@ var foldByte = func() (t [256]byte) {
 	return t
 }()
 
-// appendFolded appends text folded. Folding two texts joined at a character boundary gives the two
-// results joined: queries are built from the parts of an expression and rely on it.
+// appendFolded appends text folded. Folding the concatenation of two texts, joined at a character
+// boundary, is the same as concatenating the two folded texts. Queries, which are built from the
+// parts of an expression, rely on this.
 func appendFolded(dst, text []byte) []byte {
 	for i := 0; i < len(text); {
 		c := text[i]

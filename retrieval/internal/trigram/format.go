@@ -10,12 +10,12 @@ import (
 // The format of an index; numbers are little-endian:
 //
 //	header    64 bytes, see below
-//	documents their numbers as distances (the first: itself), as variable-length bytes
-//	anchors   for every 32nd trigram: itself, where its entry is in the directory, where its list is (4, 4, 8 bytes)
-//	directory for each trigram, ascending: distance to the one before (not of a 32nd), number of documents, bytes of the
-//	          list (only where the number does not tell), as variable-length bytes
+//	documents their numbers as distances from the previous one (the first from 0), as variable-length bytes
+//	anchors   for every 32nd trigram: the trigram, the position of its entry in the directory and of its list (4, 4, 8 bytes)
+//	directory for each trigram, ascending: distance to the previous one (omitted for every 32nd), number of documents, bytes of the
+//	          list (only where the number does not determine them), as variable-length bytes
 //	checks    CRC-32C of every 4,096 bytes of the lists
-//	lists     of the documents of each trigram, by their place in the table of documents; see bits.go
+//	lists     of the documents of each trigram, by their position in the table of documents; see bits.go
 //
 // The checksum in the header covers everything except the lists, and is verified when the index is
 // opened. Lists are verified when they are read.
@@ -29,8 +29,8 @@ const (
 	checkSize  = 4
 )
 
-// header is the start of an index: magic, version, foldVersion, then these fields, then the
-// checksum of everything before it and of the tables.
+// header is the start of an index. It contains magic, version, foldVersion, these fields, and then
+// the checksum of all of that and of the tables.
 type header struct {
 	docs, grams        uint32
 	docBytes, dirBytes uint32
@@ -41,8 +41,8 @@ const sumOffset = headerSize - 4
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// foldVersion identifies the tables with which text was folded. With other tables a search could
-// miss indexed text.
+// foldVersion identifies the tables with which text was folded. A search that used other tables
+// could miss indexed text.
 func foldVersion() uint32 {
 	return crc32.Checksum([]byte(unicode.Version), castagnoli)
 }
@@ -57,8 +57,8 @@ func (h header) append(dst []byte) []byte {
 	return append(dst, make([]byte, headerSize-len(dst))...)
 }
 
-// Bytes encodes the added documents as an index. The builder is unchanged, so that more can be
-// added for another index.
+// Bytes encodes the added documents as an index. The builder is unchanged, so that more documents
+// can be added for another index.
 func (b *Builder) Bytes() []byte {
 	lists := b.lists.lists
 	order := make([]uint32, len(lists))

@@ -28,7 +28,7 @@ func damaged(t testing.TB) (data []byte, q *Query, want []uint32) {
 	return data, q, r.Candidates(q)
 }
 
-// TestDamage: because of a damaged byte, the index is refused or selects more candidates than
+// TestDamage checks that an index with a damaged byte is refused, or selects more candidates than
 // necessary, but never fewer.
 func TestDamage(t *testing.T) {
 	data, q, want := damaged(t)

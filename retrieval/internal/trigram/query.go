@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Query is a condition that a document must satisfy to be searched: trigrams joined by and and or.
-// It is safe for concurrent use.
+// Query is a condition that a document must satisfy to be searched: trigrams combined with "and"
+// and "or". A Query is safe for concurrent use.
 type Query struct {
 	root *node
 }
@@ -56,7 +56,7 @@ func leaf(grams []uint32) *node {
 	return (&node{op: opAnd, grams: grams}).sealed()
 }
 
-// join combines several nodes into one: a part that decides the result alone becomes the result,
+// join combines several nodes into one: a part that alone decides the result becomes the result,
 // parts that change nothing are dropped, and parts with the same operation are merged.
 func join(o op, parts ...*node) *node {
 	decides, neutral := none, all
@@ -119,8 +119,8 @@ func shared(parts []*node) []uint32 {
 	return out
 }
 
-// without returns the remaining condition of n, an and, if the given trigrams are known to be
-// there.
+// without returns the condition that remains of n, an "and", if the given trigrams are known to be
+// present.
 func (n *node) without(grams []uint32) *node {
 	if n.op == opNone {
 		return n
@@ -156,7 +156,7 @@ func (n *node) sealed() *node {
 	return n.lessOr()
 }
 
-// lessAnd returns an and of the small parts of n.
+// lessAnd returns an "and" of the small parts of n.
 func (n *node) lessAnd() *node {
 	subs := slices.SortedStableFunc(slices.Values(n.subs), func(a, b *node) int { return cmp.Compare(a.size, b.size) })
 	out := &node{op: opAnd, grams: n.grams[:min(len(n.grams), maxGrams/2)]}
@@ -170,7 +170,8 @@ func (n *node) lessAnd() *node {
 	return join(opAnd, out)
 }
 
-// lessOr returns an or of parts of the parts of n, if there is room for one trigram of each.
+// lessOr returns an "or" with a smaller part of each part of n, if there is room for at least one
+// trigram of each.
 func (n *node) lessOr() *node {
 	if len(n.grams)+len(n.subs) > maxGrams {
 		return all

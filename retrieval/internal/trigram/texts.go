@@ -37,8 +37,8 @@ func tail(s string) string { return s[max(0, len(s)-2):] }
 func firstByte(s string) string { return s[:min(len(s), 1)] }
 func lastByte(s string) string  { return s[max(0, len(s)-1):] }
 
-// shortened cuts each text. If one becomes empty, nothing is known, and the result is only the
-// empty text.
+// shortened cuts each text. If a text becomes empty, nothing is known about the matches, and the
+// result is only the empty text.
 func shortened(texts []string, cut func(string) string) []string {
 	out := make([]string, len(texts))
 	for i, s := range texts {
@@ -50,8 +50,8 @@ func shortened(texts []string, cut func(string) string) []string {
 	return slices.Compact(out)
 }
 
-// fewer returns the texts without duplicates. If there are too many, they are cut to a byte; if
-// there are still too many, nothing is known.
+// fewer returns the texts without duplicates. If there are too many, they are cut to one byte. If
+// there are still too many, the result is only the empty text, which means that nothing is known.
 func fewer(texts []string, cut func(string) string) []string {
 	out := shortened(texts, func(s string) string { return s })
 	if len(out) > maxTexts {

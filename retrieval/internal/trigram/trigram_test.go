@@ -188,8 +188,8 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// TestNoneMissing: every document in which package regexp finds a match is a candidate, whatever
-// the expression.
+// TestNoneMissing checks, for any expression, that every document in which package regexp finds a
+// match is a candidate.
 func TestNoneMissing(t *testing.T) {
 	tier.Normal(t)
 	rnd := rand.New(rand.NewPCG(3, 4))

@@ -140,8 +140,7 @@ func (s *Store) ready() error {
 	return s.writable()
 }
 
-// writable checks that this process may write. If the previous writer is gone, this process becomes
-// the writer.
+// missing leaves out keys that the store has, and repetitions of a key.
 func (s *Store) writable() error {
 	switch {
 	case s.isClosed():
@@ -181,8 +180,8 @@ func (s *Store) put(b *block, data []byte, dim int) error {
 	return nil
 }
 
-// remap moves all blocks from the heap to the mapped file. If mapping fails, they stay, which costs
-// memory but breaks nothing.
+// remap moves all blocks from the heap to the mapped file. If mapping fails, they stay on the heap,
+// which only costs memory.
 func (s *Store) remap() {
 	if data, unmap, err := mapFile(s.file, s.st.end); err == nil {
 		s.st.rebind(data, unmap)
@@ -217,8 +216,8 @@ func (s *Store) writeBlock(b *block, data []byte, dim int) (err error) {
 	return nil
 }
 
-// replace writes a new file and renames it over the old one. renamed reports whether the old file
-// was replaced.
+// replace writes a new file and renames it over the old one. The result renamed reports whether the
+// old file was replaced.
 func (s *Store) replace(write func(w io.Writer) error) (renamed bool, err error) {
 	temp := s.path + ".tmp" // only one process may write
 	f, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)

@@ -14,9 +14,10 @@ import (
 )
 
 // BenchmarkSearch searches 200,000 vectors of 384 components in a mapped file for the ten nearest.
-// Alongside each search it reads the same number of bytes of memory on all processors with the
-// standard library's vectorised search for a byte; limit-ratio is the time of the fastest search
-// divided by that of the fastest read. exact-rows is the number of rows computed in float32.
+// For comparison, after each search it reads the same number of bytes of memory on all processors
+// with the standard library's vectorised search for a byte. The metric limit-ratio is the time of
+// the fastest search divided by that of the fastest read; exact-rows is the number of rows computed
+// in float32.
 func BenchmarkSearch(b *testing.B) {
 	const n, dim = 200_000, 384
 	path := filepath.Join(b.TempDir(), "bench.vectors")

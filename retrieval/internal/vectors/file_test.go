@@ -25,7 +25,7 @@ func reopened(t *testing.T, s *Store) *Store {
 	return open(t, s.path)
 }
 
-// same checks that a store finds what an exhaustive search of these vectors finds.
+// same checks that a store finds the same as an exhaustive search of the given vectors.
 func same(t *testing.T, s *Store, keys []Key, vectors [][]float32) {
 	t.Helper()
 	if rows := s.Status().Rows; rows != len(keys) {
@@ -38,8 +38,8 @@ func same(t *testing.T, s *Store, keys []Key, vectors [][]float32) {
 	}
 }
 
-// TestStoreLasts appends, deletes, tidies and opens again; the store has the correct contents after
-// every step.
+// TestStoreLasts appends, deletes, tidies and opens again, and checks the contents of the store
+// after every step.
 func TestStoreLasts(t *testing.T) {
 	path := file(t)
 	names, all := keys(0, 9000), cloud(random(1), 9000, 48)
@@ -90,7 +90,8 @@ func TestAppendRefuses(t *testing.T) {
 	}
 }
 
-// TestOtherFiles: files that cannot be used are replaced, and the reason is reported.
+// TestOtherFiles checks that files that cannot be used are replaced, and that the reason is
+// reported.
 func TestOtherFiles(t *testing.T) {
 	good := func(model string, dim int) []byte {
 		path := file(t)
@@ -149,8 +150,8 @@ func TestOtherFiles(t *testing.T) {
 	}
 }
 
-// TestCutOff truncates the file at many lengths: the vectors in complete blocks remain, and more
-// can be appended.
+// TestCutOff truncates the file at many lengths. The vectors in complete blocks must remain, and
+// appending must still work.
 func TestCutOff(t *testing.T) {
 	path := file(t)
 	s := open(t, path)
@@ -190,8 +191,8 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestNeverWritten has a last block as a crash of the system can leave it: of the right length,
-// with zeros at its end.
+// TestNeverWritten opens a file whose last block is as a crash of the system can leave it: it has
+// the right length, but zeros at its end.
 func TestNeverWritten(t *testing.T) {
 	path := file(t)
 	s := open(t, path)
@@ -308,8 +309,8 @@ func TestNoDirectory(t *testing.T) {
 	}
 }
 
-// TestTwoStores: of two stores on the same file, one writes and the other reads. The reader sees
-// new vectors after Refresh, and can write once the writer is closed.
+// TestTwoStores opens two stores on one file, of which one writes and the other reads. It checks
+// that the reader sees new vectors after Refresh, and that it can write once the writer is closed.
 func TestTwoStores(t *testing.T) {
 	path := file(t)
 	names, all := keys(0, 3000), cloud(random(1), 3000, 32)
@@ -338,7 +339,7 @@ func TestTwoStores(t *testing.T) {
 	if err := w.Tidy(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	same(t, r, names[:1000], all[:1000]) // still the old file
+	same(t, r, names[:1000], all[:1000]) // still those of the old file
 	refresh(1000)
 	add(t, w, names[1000:2000], all[1000:2000])
 	refresh(2000)

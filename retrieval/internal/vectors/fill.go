@@ -12,9 +12,9 @@ import (
 // FillConfig configures how missing vectors are computed.
 type FillConfig struct {
 	// Embed returns a vector for each text. If the error has a method Refused() bool that returns
-	// true, a text among them can never be embedded: then the batch is halved until that text is
-	// alone, and it is skipped. Any other error ends Fill, and so do many refusals in a row,
-	// because then something else is wrong.
+	// true, one of the texts can never be embedded: the batch is halved until that text is alone,
+	// and then the text is skipped. Any other error ends Fill, and so do many refusals in a row,
+	// which indicate a different problem.
 	Embed func(ctx context.Context, texts []string) ([][]float32, error)
 
 	Batch    int            // texts per call of Embed; 0 means 64
@@ -28,11 +28,12 @@ type Progress struct {
 	Total   int   // texts without a vector at the start
 	Added   int   // vectors computed and stored
 	Skipped int   // texts that could not be read or embedded
-	Err     error // why the first text was skipped
+	Err     error // reason why the first text was skipped
 }
 
-// Fill computes the set's missing vectors and appends them to its store. text returns a text by its
-// number; if it returns an error, the text is skipped, since files may change while they are read.
+// Fill computes the set's missing vectors and appends them to its store. The function text returns
+// a text by its number; if it returns an error, the text is skipped, since files may change while
+// they are read.
 //
 // Fill returns when all is done, when ctx ends, or on the first error of Embed or of the store. The
 // vectors computed until then are kept, and the next Fill continues from there. It can run at the
@@ -157,7 +158,7 @@ func (f *filler) batch(ctx context.Context, keys []Key, texts []string) error {
 	return f.batch(ctx, keys[half:], texts[half:])
 }
 
-// count reports that added vectors were stored, or that a text was skipped.
+// count reports that the given number of vectors was stored, or that a text was skipped.
 func (f *filler) count(added int, skipped error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -67,7 +67,7 @@ type refusal struct{ error }
 
 func (refusal) Refused() bool { return true }
 
-// TestFillSkips: texts that cannot be read or embedded are skipped, and no others.
+// TestFillSkips checks that texts that cannot be read or embedded are skipped, and no others.
 func TestFillSkips(t *testing.T) {
 	s := open(t, "")
 	keys, plain := texts(100)
@@ -99,8 +99,8 @@ func TestFillSkips(t *testing.T) {
 	}
 }
 
-// TestFillGoesOn: Fill stops on an error and when it is cancelled, keeps the vectors it has, and
-// continues from there.
+// TestFillGoesOn checks that Fill stops on an error or when it is cancelled, keeps the vectors it
+// has, and continues from there the next time.
 func TestFillGoesOn(t *testing.T) {
 	path := file(t)
 	keys, text := texts(200)
@@ -139,7 +139,7 @@ func TestFillGoesOn(t *testing.T) {
 	}
 }
 
-// TestFillGivesUp: if everything is refused, Fill ends long before every text was tried.
+// TestFillGivesUp checks that Fill ends long before trying every text if every text is refused.
 func TestFillGivesUp(t *testing.T) {
 	s := open(t, "")
 	keys, text := texts(5000)

@@ -11,8 +11,8 @@ import (
 // The file format; all numbers are little-endian, and every part is padded with zeros to a multiple
 // of 64 bytes:
 //
-//	header   magic, version, dim, length of the model's name, checksum of all these and the name; at 64 the name
-//	block    head (64 bytes) and body, again and again
+//	header   magic, version, dim, length of the model's name, checksum of all these and of the name; the name is at offset 64
+//	block    head (64 bytes) and body; repeated
 //
 // The body of a block of n rows:
 //
@@ -20,7 +20,7 @@ import (
 //	rounded  n rows of stride bytes, signed numbers
 //	exact    n rows of dim float32
 //
-// The body of a block of n deleted keys is a table of only the keys.
+// The body of a block of n deleted keys is a table with only the keys.
 const (
 	fileMagic  = "LUTHVEC\n"
 	version    = 1
@@ -105,7 +105,7 @@ type block struct {
 
 	keys, scales, sums []byte
 	rounded, exact     []byte
-	sum                uint32 // of rounded
+	sum                uint32 // checksum of rounded
 	state              soundness
 }
 
@@ -188,12 +188,12 @@ func (b *block) parseBody(data []byte, dim int) bool {
 	return true
 }
 
-// maxDamaged is the number of damaged tables after which the rest of a file is abandoned: a
-// malicious file could have so many that reading them all would take hours.
+// maxDamaged is the number of damaged tables at which the rest of a file is abandoned: a malicious
+// file could have so many that reading them all would take hours.
 const maxDamaged = 64
 
-// parseBlocks parses the blocks from off on. end is the end of the last complete block; lost counts
-// the bytes between blocks that belong to none.
+// parseBlocks parses the blocks that start at off or later. The result end is the end of the last
+// complete block, and lost is the number of bytes that belong to no block.
 func parseBlocks(data []byte, off int64, dim int) (blocks []*block, end, lost int64) {
 	end = off
 	for damaged := 0; off < int64(len(data)) && damaged < maxDamaged; {
@@ -216,8 +216,8 @@ func parseBlocks(data []byte, off int64, dim int) (blocks []*block, end, lost in
 		end = off
 		blocks = append(blocks, b)
 	}
-	// After a crash of the system, the last block may have the right size while its contents never
-	// reached the disk.
+	// After a crash of the system, the last block may have the right size although its contents
+	// never reached the disk.
 	for len(blocks) > 0 {
 		last := blocks[len(blocks)-1]
 		if last.whole(dim) {

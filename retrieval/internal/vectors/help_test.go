@@ -21,8 +21,9 @@ func keys(lo, hi int) (list []Key) {
 	return list
 }
 
-// cloud makes vectors with the distribution of embeddings: around about a hundred topics, in a
-// narrow cone, with a few components much larger than the rest, and not of length 1.
+// cloud makes vectors that are distributed like embeddings: they are clustered around about a
+// hundred topics, lie in a narrow cone, have a few components that are much larger than the rest,
+// and are not of length 1.
 func cloud(r *rand.Rand, n, dim int) [][]float32 {
 	topics := make([][]float32, 100)
 	for i := range topics {

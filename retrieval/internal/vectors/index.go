@@ -3,8 +3,8 @@ package vectors
 import "hash/maphash"
 
 // index finds rows by their keys. It is a hash table with open addressing. An entry is a row number
-// plus one, and half of the hash, so that keys, which are elsewhere in memory, are rarely compared.
-// The random seed prevents a file from choosing colliding keys.
+// plus one, and half of the hash, so that the keys, which are elsewhere in memory, are rarely read
+// for comparison. Because of the random seed, a malicious file cannot choose colliding keys.
 type index struct {
 	slots []uint64
 	used  int

@@ -24,9 +24,9 @@ const childEnv = "LUTHIER_VECTORS_CHILD"
 // killRows is the number of rows that the child appends at a time.
 const killRows = 40
 
-// TestKilled kills a process at many moments while it appends, deletes and tidies. Vectors reported
-// as stored are there afterwards, with the correct values, and the next process continues with the
-// same file.
+// TestKilled kills a process at many moments while it appends, deletes and tidies. Vectors that
+// were reported as stored must still be there afterwards, with the correct values, and the next
+// process must be able to continue with the same file.
 //
 // Evidence: retrieval · Stored vectors survive a kill
 func TestKilled(t *testing.T) {
@@ -101,7 +101,7 @@ func child(path string) {
 	}
 }
 
-// stored returns the number of consecutive vectors from the first on that the store has.
+// stored returns the number of consecutive vectors, counted from the first, that the store has.
 func stored(s *Store) (int, error) {
 	missing, err := s.Select(keys(0, 20_000)).Missing()
 	if err != nil || len(missing) == 0 {

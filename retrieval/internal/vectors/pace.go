@@ -29,7 +29,7 @@ func (p *pace) wait(ctx context.Context, n int) error {
 	return wait.For(ctx, time.Until(p.take(n)))
 }
 
-// take returns the time when n pieces of work may begin, and delays later ones accordingly.
+// take returns the time at which n pieces of work may begin, and delays later work accordingly.
 func (p *pace) take(n int) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -34,8 +34,8 @@ func unit(dst, v []float32) error {
 // strideOf returns the size in bytes of a rounded row of dim components.
 func strideOf(dim int) int { return (dim + tensor.RowStep - 1) / tensor.RowStep * tensor.RowStep }
 
-// roundRow rounds v to 8 bits: v[i] ≈ scale·dst[i]. slip is an upper bound of the length of the
-// rounding error.
+// roundRow rounds v to 8 bits: v[i] ≈ scale·dst[i]. The result slip is an upper bound of the length
+// of the rounding error.
 func roundRow(dst []byte, v []float32) (scale, slip float32) {
 	scale = peak(v) / 127
 	lost := 0.0
@@ -59,7 +59,7 @@ func peak(v []float32) float32 {
 // query is a query vector.
 type query struct {
 	exact   []float32 // of length 1
-	rounded []int16   // exact[i] ≈ scale·rounded[i], zeros up to the stride
+	rounded []int16   // exact[i] ≈ scale·rounded[i], padded with zeros to the stride
 	scale   float32
 	slip    float32 // length of the rounding error
 }
@@ -85,8 +85,8 @@ func newQuery(v []float32) (*query, error) {
 }
 
 // margin returns a and b such that the true cosine of a row is within a·slip+b of the rounded one,
-// where slip is the row's: |q·v − q̂·v̂| ≤ |q|·|v−v̂| + |q−q̂|·|v̂|, and |v̂| ≤ 1+slip. The
-// additional constants cover rounding in single precision.
+// where slip is the slip of the row: |q·v − q̂·v̂| ≤ |q|·|v−v̂| + |q−q̂|·|v̂|, and |v̂| ≤ 1+slip.
+// The added constants cover rounding errors of float32 arithmetic.
 func (q *query) margin() (a, b float32) { return 1.0001 + q.slip, q.slip + 2e-6 }
 
 // cosine returns the dot product with a row of little-endian float32 numbers.

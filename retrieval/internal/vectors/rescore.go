@@ -22,7 +22,8 @@ func (h exactHit) before(o exactHit) int {
 }
 
 // rescore computes exact float32 cosines of the rows that can be among the nearest, in descending
-// order of their highest possible cosine, until no other row can be as near as the k-th found.
+// order of their highest possible cosine, until no other row can be as near as the k-th nearest row
+// found so far.
 func (x *scanner) rescore() (best []exactHit, damaged []int, err error) {
 	near := slices.DeleteFunc(x.near, func(c candidate) bool { return c.top < x.floor })
 	slices.SortFunc(near, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.top, a.top), cmp.Compare(a.row, b.row)) })
@@ -54,8 +55,8 @@ func (x *scanner) rescore() (best []exactHit, damaged []int, err error) {
 	return best, damaged, err
 }
 
-// damagedRows lists the live rows of a block that are damaged; first is the number of the block's
-// first row.
+// damagedRows lists the live rows of a block that are damaged. The parameter first is the number of
+// the block's first row.
 func (x *scanner) damagedRows(b *block, first int) (rows []int) {
 	for i := range b.n {
 		if x.st.live.has(first+i) && b.exactRow(i, x.st.dim) == nil {

@@ -26,7 +26,7 @@ type scanner struct {
 	err     error
 }
 
-// candidate is a row and the highest cosine it can have.
+// candidate is a row and the highest cosine that it can have.
 type candidate struct {
 	row int32
 	top float32
@@ -45,8 +45,8 @@ func (x *scanner) scan(ctx context.Context) error {
 	return x.err
 }
 
-// work is one worker: it searches the pieces it takes on its own, and shares the current bound with
-// the others.
+// work is one worker: it searches the pieces that it takes, and shares the current bound with the
+// other workers.
 func (x *scanner) work(ctx context.Context) {
 	w := worker{scanner: x, floor: float32(math.Inf(-1))}
 	err := guarded(func() error {
@@ -74,7 +74,7 @@ func (x *scanner) work(ctx context.Context) {
 type worker struct {
 	*scanner
 	floor   float32
-	lows    lowest // the k highest of the rows' lowest possible cosines
+	lows    lowest // the k highest values of the rows' lowest possible cosines
 	near    []candidate
 	damaged []int
 	dots    []int32

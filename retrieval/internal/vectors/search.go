@@ -12,15 +12,16 @@ type Scored struct {
 	IDs   []int   // numbers of the texts in the searched Set, ascending; nil without a Set
 }
 
-// Search returns the k vectors nearest to the query vector by cosine, nearest first; of equally
-// near ones, those with smaller keys come first. The result is exactly that of a comparison with
-// every vector in float32. There are fewer than k only if the store has fewer.
+// Search returns the k vectors nearest to the query vector by cosine, nearest first; if two are
+// equally near, the one with the smaller key comes first. The result is exactly that of a
+// comparison with every vector in float32. There are fewer than k only if the store has fewer.
 func (s *Store) Search(ctx context.Context, vector []float32, k int) ([]Scored, error) {
 	return s.search(ctx, vector, k, nil)
 }
 
 // search searches the rows of a set, or all rows if it is nil. Rows that turn out to be damaged are
-// dropped, and the search is repeated without them, because their bounds may have excluded others.
+// dropped, and the search is repeated without them, because their bounds may have excluded other
+// rows.
 func (s *Store) search(ctx context.Context, vector []float32, k int, set *Set) ([]Scored, error) {
 	q, err := newQuery(vector)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestSearchIsExact compares searches with exhaustive ones: keys, order and scores to the last bit,
-// for vectors of several distributions and dimensions, and with many equal ones among them.
+// for vectors of several distributions and dimensions, and with many equal vectors among them.
 //
 // Evidence: retrieval · Vector search is exact
 func TestSearchIsExact(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Set is a selection of texts, by the keys of Store.Select. It follows its store: vectors appended
-// later are found. It is safe for concurrent use.
+// Set is a selection of texts, made by Store.Select. Searches of a Set also find vectors that are
+// appended to the store later. A Set is safe for concurrent use.
 type Set struct {
 	store *Store
 	keys  []Key
@@ -68,7 +68,7 @@ func (t *Set) current() (*selection, error) {
 	return sel, nil
 }
 
-// fill looks up the keys, the last first, so that the lists of equal keys ascend.
+// fill looks up the keys in reverse order, so that each list of equal keys ascends.
 func (x *selection) fill(keys []Key) {
 	absent := map[Key]int{}
 	for i := len(keys) - 1; i >= 0; i-- {

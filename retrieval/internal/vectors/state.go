@@ -9,17 +9,17 @@ type state struct {
 	dim    int          // 0 until there is a vector
 	unmap  func() error // unmaps the mapped blocks; nil if there are none
 	blocks []*block     // of rows
-	firsts []int        // number of each block's first row
+	firsts []int        // number of the first row of each block
 	rows   int          // total number of rows in all blocks
 	live   bits         // rows that were not deleted, replaced or found damaged
 	alive  int          // number of live rows
 	index  index        // rows by key
-	pieces []piece      // of the blocks, as a search divides them
+	pieces []piece      // the blocks, divided into pieces for a search
 	end    int64        // end of the last block in the file
 	heap   int64        // bytes of blocks that are not mapped
 	small  int          // number of blocks with few rows, and of blocks of deleted keys
 	lost   int64        // bytes of the file that belong to no block
-	gen    uint64       // counts changes of rows
+	gen    uint64       // incremented with each change of the rows
 }
 
 // piece is a range of rows of a block.
@@ -30,7 +30,7 @@ type piece struct {
 }
 
 // pieceBytes is the number of rounded bytes in a piece: small enough that all cores finish at about
-// the same time, and large enough that taking a piece costs nothing in comparison.
+// the same time, and large enough that the cost of taking a piece is negligible.
 const pieceBytes = 192 << 10
 
 // add adds a block.
@@ -69,7 +69,7 @@ func (s *state) add(b *block) {
 // isSmall reports whether a block is worth joining with others.
 func (s *state) isSmall(b *block) bool { return b.kind == kindDead || b.n < rowsOf(s.dim)/4 }
 
-// drop makes a row no longer live.
+// drop marks a row as not live.
 func (s *state) drop(row int) {
 	if s.live.has(row) {
 		s.live.remove(row)

@@ -17,13 +17,13 @@ var (
 	ErrClosed   = errors.New("vectors: the store is closed")
 )
 
-// Config describes the contents of a store.
+// Config describes the vectors of a store.
 type Config struct {
 	// Model identifies the model that made the vectors, with its version: vectors of different
-	// models cannot be compared. A file of another model is replaced.
+	// models cannot be compared. A file with vectors of another model is replaced.
 	Model string
-	// Dim is the number of components of the vectors. If it is 0, the file determines it, or else
-	// the first vector appended. A file with another number is replaced.
+	// Dim is the number of components of the vectors. If it is 0, the number is taken from the
+	// file, or else from the first vector appended. A file with another number is replaced.
 	Dim int
 }
 
@@ -35,9 +35,9 @@ type Store struct {
 	write  sync.Mutex // held while the file is changed
 	memory bool       // appended vectors stay in memory
 	lock   *os.File   // held while this process may write; nil if it may not
-	file   *os.File   // for appending; nil if the file is to be created again
+	file   *os.File   // open for appending; nil if the file must be created again
 	seen   os.FileInfo
-	note   string // why the file is not used unchanged
+	note   string // reason why the file is not used unchanged
 	broken error  // error after which this store and its file may differ
 
 	mu     sync.RWMutex
@@ -48,9 +48,9 @@ type Store struct {
 // Open opens the store in the file path, which is created when the first vector is appended. An
 // empty path means a store in memory.
 //
-// A file that is damaged, of another version or of other vectors is not an error: it is replaced,
-// and Status reports why. A directory that is not writable is not an error either: then vectors are
-// kept in memory.
+// If the file is damaged, of another version or for other vectors, Open does not fail: the file is
+// replaced, and Status reports the reason. If the directory is not writable, vectors are kept in
+// memory.
 func Open(path string, cfg Config) (*Store, error) {
 	if cfg.Model == "" || len(cfg.Model) > maxName {
 		return nil, fmt.Errorf("vectors: open store: Config.Model has %d bytes, want 1 to %d; name what makes the vectors, with its version", len(cfg.Model), maxName)
@@ -72,7 +72,7 @@ func Open(path string, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// enter takes the right to write, if it is available.
+// enter makes this process the writer, if there is no other.
 func (s *Store) enter() error {
 	err := os.MkdirAll(filepath.Dir(s.path), 0o777)
 	var f *os.File
@@ -125,7 +125,8 @@ func (s *Store) load() error {
 	return err
 }
 
-// openFile opens the file with the access that this process has; nil if there is no file.
+// openFile opens the file with the access rights that this process has. It returns nil if there is
+// no file.
 func (s *Store) openFile() (*os.File, os.FileInfo, error) {
 	how := os.O_RDONLY
 	if s.lock != nil {
@@ -148,7 +149,8 @@ func (s *Store) openFile() (*os.File, os.FileInfo, error) {
 	return f, info, nil
 }
 
-// parse reads the file into st. A file that cannot be used is ignored, and note is the reason.
+// parse reads the file into st. A file that cannot be used is ignored, and the result note is the
+// reason.
 func (s *Store) parse(st *state, f *os.File, size int64) (note string, err error) {
 	data, unmap, err := mapFile(f, size)
 	if err != nil {
@@ -182,8 +184,8 @@ func (s *Store) parse(st *state, f *os.File, size int64) (note string, err error
 	return note, nil
 }
 
-// Refresh loads what another process has written since. It does nothing if this process is the
-// writer.
+// Refresh loads vectors that another process has written since the last load. It does nothing if
+// this process is the writer.
 func (s *Store) Refresh() error {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -246,7 +248,7 @@ type Status struct {
 	Bytes    int64  // of the file
 	Lost     int64  // bytes of the file that were damaged
 	Writable bool   // this process may append
-	Note     string // why the file is created again, or why vectors are not stored
+	Note     string // reason why the file is created again, or why vectors are not stored
 }
 
 // Status returns the state of the store.

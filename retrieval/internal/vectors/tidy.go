@@ -9,7 +9,7 @@ import (
 
 // Tidy rewrites the file without dead vectors and in large blocks if that is worthwhile: if half of
 // the file is dead, or if a quarter of the vectors are in small blocks. Searches continue
-// meanwhile. A crash leaves the old file or the new one.
+// meanwhile. After a crash, either the old file or the new one is there.
 func (s *Store) Tidy(ctx context.Context) error {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -102,7 +102,7 @@ func (s *Store) copyRow(out *copier, row int) error {
 
 // copier collects the rows of a block.
 type copier struct {
-	dim, rows int // rows of a full block
+	dim, rows int // dimensions, and the number of rows of a full block
 	b         *block
 	data      []byte
 }
@@ -113,7 +113,7 @@ func newCopier(dim, rows int) *copier {
 	return c
 }
 
-// reset begins a block; its parts are at the positions of those of a full block.
+// reset begins a block. Until flush, its parts are at the positions that they have in a full block.
 func (c *copier) reset() {
 	c.b = &block{kind: kindRows, n: c.rows}
 	c.b.bind(c.data, c.dim)

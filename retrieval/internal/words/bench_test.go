@@ -93,7 +93,7 @@ var hostile = []struct {
 	{"indented", Python, func(n int) string { return strings.Repeat(strings.Repeat(" ", 1000)+"def f\n", n/1006) }},
 }
 
-// BenchmarkHostile prints the ratio of the times for a text of twice the size and the text itself:
+// BenchmarkHostile reports how much longer a text of twice the size takes: the ratio should be
 // about 2.
 func BenchmarkHostile(b *testing.B) {
 	for _, h := range hostile {

@@ -4,11 +4,11 @@ package words
 type Chunk struct {
 	First, Last int // lines from 1, both included
 	Tokens      [2]int
-	Title       int // the token of the first definition in it, or -1
+	Title       int // token of the first definition in the chunk, or -1
 }
 
-// Sizes of chunks in lines. A definition ends the chunk before it if that has at least minLines; a
-// chunk that grows beyond maxLines is cut where the code is least indented.
+// Sizes of chunks in lines. A definition ends the previous chunk if that chunk has at least
+// minLines; a chunk that grows beyond maxLines is cut where the code is least indented.
 const (
 	minLines = 5
 	maxLines = 60
@@ -68,8 +68,8 @@ func (x *Lexer) emitOne(first, end, title int) {
 	x.chunks = append(x.chunks, Chunk{First: first + 1, Last: end, Tokens: [2]int{int(x.lines[first].token), to}, Title: title})
 }
 
-// splitAt finds the best line to begin the next piece with, in the second half of the available
-// room: after a blank line, and with little indentation.
+// splitAt finds the best line to begin the next piece with, in the second half of the allowed
+// length: preferably after a blank line and with little indentation.
 func (x *Lexer) splitAt(first, end int) int {
 	best, bestCost := first+maxLines, 1<<30
 	for i := first + maxLines/2; i <= first+maxLines && i < end; i++ {

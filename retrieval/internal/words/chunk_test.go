@@ -13,7 +13,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// spans returns chunks as "first-last title".
+// spans returns each chunk as "first-last title".
 func spans(text Text, src string) (out []string) {
 	names := titles(text, src)
 	for i, c := range text.Chunks {
@@ -53,8 +53,8 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// TestLongFunction: a definition that is too long for a chunk is cut after a blank line with little
-// indentation, and every piece has the title.
+// TestLongFunction checks that a definition that is too long for a chunk is cut after a blank line
+// with little indentation, and that every piece has the title.
 func TestLongFunction(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("package a\n\nfunc Long() {\n")
@@ -82,8 +82,8 @@ func TestLongFunction(t *testing.T) {
 	}
 }
 
-// TestChunksOfRandomTexts: lines of every length and depth, in every language, make chunks that
-// pass checkText.
+// TestChunksOfRandomTexts checks that lines of every length and depth, in every language, are
+// divided into chunks that pass checkText.
 func TestChunksOfRandomTexts(t *testing.T) {
 	pieces := []string{"func f() {\n", "}\n", "\n", "  ", "\t", "x\n", "// c\n", "# h\n", "@A\n", "@A void f() {\n", "class C:\n", "def f():\n", "/*", "*/\n", "\"", "`", "'''\n",
 		"#if A\n", "#else\n", "#endif\n", "#define X {\n", "\\\n", "\r\n", "fn f<T>(x: T) {\n", "impl A for B {\n", "(", ")", "x = (a) => {\n", "a: {\n", ";\n", "typedef struct {\n", "CREATE TABLE a (\n", strings.Repeat("y\n", 50)}

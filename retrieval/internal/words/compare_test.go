@@ -15,8 +15,8 @@ import (
 )
 
 // TestFindsWhatSymbolsFinds compares the definitions found in Go's library with those of go/parser.
-// CODETEXT_TREES, a list of directories, adds trees of other languages, for which it only prints
-// the comparison: package symbols has no grammar for those either.
+// CODETEXT_TREES, a list of directories, adds trees of other languages, for which the test only
+// prints the comparison, since package symbols has no grammar for them either.
 func TestFindsWhatSymbolsFinds(t *testing.T) {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {

@@ -15,8 +15,8 @@ type definer struct {
 	keyword       keyword // the keyword that is waiting for its name
 	receiver      bool    // Go: inside the parentheses between func and the name
 	group         keyword // Go: kind of the names in the parentheses after const, var or type
-	candidate     int     // name( where a definition is allowed, or -1
-	candidateSign byte    // the sign before it
+	candidate     int     // a name before "(" where a definition is allowed, or -1
+	candidateSign byte    // the sign before the candidate
 	macro         bool    // C: the candidate is a macro, and its last argument is the definition's name
 	pending       int     // C: the name after struct or class, until a brace shows that it is defined here
 	lastWord      int     // the last word's token, or -1 if something else followed it
@@ -39,7 +39,7 @@ type definer struct {
 	held      int  // C#: the name that => defines
 	generic   int  // open < in which words are not names
 	angle     int  // open < after a word
-	angled    int  // that word
+	angled    int  // the word before that <
 	arrow     bool // the last sign was ->
 	frozen    bool // C: the text before the brace initialises members
 	old       bool // C: parameters are declared after the parentheses
@@ -68,7 +68,7 @@ type typedef struct {
 	line    int
 	scopes  int
 	pointer bool // after (*
-	name    int  // the word after that
+	name    int  // the word after the pointer
 }
 
 type state struct{ scopes, paren int }
@@ -162,15 +162,15 @@ func (d *definer) operandExpected() bool {
 	return false
 }
 
-// define records that the token is a definition's name, and whether a chunk may begin with its
-// line.
+// define records that a token is a definition's name, and whether a chunk may begin with the
+// definition's line.
 func (d *definer) define(tok int, chunk bool) {
 	t := &d.x.tokens[tok]
 	t.Kind = Definition
 	if !chunk {
 		return
 	}
-	// The line of the definition's first word: the name may be several lines below.
+	// The line of the definition's first word. The name may be several lines below it.
 	for i := len(d.x.lines) - 1; i >= 0; i-- {
 		if l := &d.x.lines[i]; l.start <= t.Start {
 			if l.def < 0 {
@@ -181,7 +181,8 @@ func (d *definer) define(tok int, chunk bool) {
 	}
 }
 
-// move makes the next word of a dotted name the defined name: M.parse, self.build.
+// move makes the next word of a dotted name the defined name, such as parse in M.parse and build in
+// self.build.
 func (d *definer) move(to int) {
 	from := d.name
 	d.name = to

@@ -1,8 +1,8 @@
 // Package words reads source text for a search index: one pass over the bytes separates words of
-// code, comments and strings, finds definitions, and cuts the file into chunks of about a function
-// each.
+// code, comments and strings, finds definitions, and divides the file into chunks of about one
+// function each.
 //
-// It is lexical on purpose. A parser costs ten times as much and does not rank files better; what
-// it misses (a definition behind a macro, say) costs a title, never a word. It fails on no text:
-// bytes that fit no rule are skipped.
+// The package has no parser on purpose: a parser takes ten times as long and does not improve the
+// ranking of files. If the lexer misses a definition (behind a macro, say), a chunk has no title,
+// but no word is lost. It does not fail on any text: bytes that match no rule are skipped.
 package words

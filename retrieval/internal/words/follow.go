@@ -104,7 +104,7 @@ func (d *definer) keywordSeen(k keyword, last byte, started bool, w []byte) {
 		}
 	case typeWord:
 		if d.x.lang == Rust && w[0] == 'i' {
-			switch last { // not in x: impl Trait
+			switch last { // but not in x: impl Trait
 			case 0, 'a', '}', '{', ';', ']':
 			default:
 				return

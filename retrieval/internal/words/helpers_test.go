@@ -79,8 +79,8 @@ func checkText(t testing.TB, text Text, src []byte) {
 	}
 }
 
-// countLines counts like an editor: a text that ends with a line break has no line after it, and an
-// empty text has one line.
+// countLines counts lines as an editor does: a text that ends with a line break has no line after
+// it, and an empty text has one line.
 func countLines(src []byte) int { return len(lineStarts(src)) }
 
 func lineStarts(src []byte) []int {

@@ -13,7 +13,7 @@ const (
 // modifies reports whether a keyword may be combined with another one.
 func (k keyword) modifies() bool { return k != controlWord }
 
-// keywordOf returns the meaning of a word at the beginning of a definition, 0 for most words.
+// keywordOf returns the meaning of a word at the beginning of a definition. For most words it is 0.
 func keywordOf(l Lang, w []byte) keyword {
 	if len(w) < 2 || len(w) > 11 {
 		return 0

@@ -8,7 +8,7 @@ import (
 // A Lang selects the rules by which a file is read.
 type Lang uint8
 
-// The languages with their own rules; everything else is Plain.
+// The languages that have rules; everything else is Plain.
 const (
 	Plain Lang = iota
 	Go
@@ -72,7 +72,7 @@ type syntax struct {
 	nested      bool   // block comments nest
 	quotes      string // bytes that open a single-line string
 	raw         string // bytes that open a multi-line string
-	triple      bool   // ''' and """: a multi-line string; where a statement may begin, a comment
+	triple      bool   // ''' and """ open a multi-line string, or a comment if a statement may begin there
 	braces      bool   // blocks are in braces
 	chars       bool   // ' may be a lifetime or a character
 	regexSlash  bool   // a / where an operand is expected begins a regular expression

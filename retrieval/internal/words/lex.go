@@ -28,10 +28,11 @@ type line struct {
 	blank   bool
 	comment bool   // only a comment, or a decorator: it belongs to the following lines
 	depth   uint16 // open brackets at its start
-	def     int32  // the token of a definition that begins here and may begin a chunk, or -1
+	def     int32  // the token of the definition that begins here, if a chunk may begin with it, or -1
 }
 
-// A Lexer reads texts. It reuses its buffers for the next text, so use one per goroutine.
+// A Lexer reads texts. It reuses its buffers for the next text, so each goroutine needs a separate
+// Lexer.
 type Lexer struct {
 	src    []byte
 	syn    *syntax
@@ -171,8 +172,8 @@ func heading(line []byte) bool {
 	return n > 0 && n <= 6 && n < len(line) && (line[n] == ' ' || line[n] == '\t')
 }
 
-// code reads a program in one pass. Every byte is examined once, except that the ends of comments
-// and strings are searched.
+// code reads a program in one pass. Every byte is examined only once; the ends of comments and
+// strings are found with fast searches.
 func (x *Lexer) code() {
 	src := x.src
 	first := bom(src)
@@ -292,7 +293,8 @@ func (x *Lexer) noComment(i int) bool {
 	return x.syn.line == "#" && x.lang == Shell && i > 0 && x.src[i-1] != ' ' && x.src[i-1] != '\n' && x.src[i-1] != '\t'
 }
 
-// noComment2 is the same for the second sign: a ; within a line of data, and % as used in Elixir.
+// noComment2 is like noComment for the language's second comment sign: a ; within a line of data,
+// and % as used in Elixir.
 func (x *Lexer) noComment2(i int, c byte) bool {
 	switch x.lang {
 	case Data:
@@ -328,13 +330,13 @@ func (x *Lexer) blockEnd(rest []byte) int {
 }
 
 // stringEnd returns the end of the string at the start of rest. A string that is not closed on its
-// line ends with the line, unless it may span lines.
+// line ends with the line, unless many is true, which allows it to span lines.
 func (x *Lexer) stringEnd(rest []byte, quote byte, many bool) int {
 	if quote == '`' && x.lang == JavaScript && !x.loose {
 		if end := templateEnd(rest); end > 0 {
 			return end
 		}
-		x.loose = true // search only once for the end of one that never ends
+		x.loose = true // so that the end of a template that is never closed is searched for only once
 	}
 	raw := quote == '`' && x.lang == Go
 	for i := 1; i < len(rest); i++ {

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestKinds: code, comments and strings are distinguished. In each text, exactly the words that
-// begin with c are in comments, and those that begin with s in strings.
+// TestKinds checks that code, comments and strings are distinguished. In each text, exactly the
+// words that begin with c are in comments, and exactly the words that begin with s are in strings.
 func TestKinds(t *testing.T) {
 	for _, c := range []struct{ name, file, src string }{
 		{"go", "a.go", "x := \"s1 \\\" s2\" + `s3 \\` + y // c1 \"c2\nz('s', /* c3\nc4 */ w)\n`s4\ns5 // s6` // c5"},
@@ -75,8 +75,8 @@ func TestByteOrderMark(t *testing.T) {
 	}
 }
 
-// TestUnterminated: a string, comment or bracket that is never closed affects only the text after
-// it, not the whole reading.
+// TestUnterminated checks that a string, comment or bracket that is never closed affects only the
+// text after it.
 func TestUnterminated(t *testing.T) {
 	opens := []string{
 		`"`, `'`, "`", `"""`, "'''", "/*", "/**", "//", "#", "--[[", "{-", "<!--", "(*", `r#"`, `R"x(`, `R"`, `@"`, "`${", "`${`${", "/[", "/",

@@ -2,7 +2,7 @@ package words
 
 import "bytes"
 
-// raw is the rule by which a string without escapes ends.
+// raw is the kind of a string without escapes, which determines how the string ends.
 type raw uint8
 
 const (
@@ -12,7 +12,8 @@ const (
 	verbatim      // C#: @"…", with "" for a quote
 )
 
-// rawAt returns the rule of the raw string that the quote at i opens, judged by the text before it.
+// rawAt returns the kind of the raw string that the quote at i opens, judged by the text before the
+// quote.
 func (x *Lexer) rawAt(i int) raw {
 	if i == 0 {
 		return notRaw
@@ -67,7 +68,8 @@ func (x *Lexer) rawEnd(i int) int {
 	return len(rest)
 }
 
-// closing returns the end of the first occurrence of end after from, or the length of rest.
+// closing returns the end of the first occurrence of the parameter end in rest after the parameter
+// from, or the length of rest.
 func closing(rest []byte, from int, end []byte) int {
 	if at := bytes.Index(rest[from:], end); at >= 0 {
 		return from + at + len(end)
@@ -93,7 +95,7 @@ const maxTemplates = 16
 // ${…}, or 0 if it is not closed.
 func templateEnd(rest []byte) int {
 	var braces [maxTemplates]int // open braces in the code at each depth
-	depth, text := 0, true       // text: inside the template's text, not in its code
+	depth, text := 0, true       // text: in the template's text, not in the code within it
 	for i := 1; i < len(rest); i++ {
 		switch c := rest[i]; {
 		case c == '\\':

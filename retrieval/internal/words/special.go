@@ -2,8 +2,8 @@ package words
 
 import "strings"
 
-// preprocessor handles the word after a #, and reports whether it needs no further handling. A
-// brace that both branches of an #if open counts once.
+// preprocessor handles the word after a #, and reports whether the word has been handled
+// completely. If both branches of an #if open a brace, it counts only once.
 func (d *definer) preprocessor(w []byte) bool {
 	if d.x.lang != C && d.x.lang != CSharp {
 		return false
@@ -17,7 +17,7 @@ func (d *definer) preprocessor(w []byte) bool {
 		d.directive = true
 	case "else", "elif":
 		if n := len(d.branches); n > 0 {
-			d.scope = d.scope[:d.branches[n-1].scopes] // restore the length, so that closed scopes reappear
+			d.scope = d.scope[:d.branches[n-1].scopes] // restore the length, so that scopes closed in a branch are open again
 			d.paren = d.branches[n-1].paren
 		}
 		d.directive = true
@@ -34,7 +34,7 @@ func (d *definer) preprocessor(w []byte) bool {
 	return true
 }
 
-// cWord handles the meaning of a word in C apart from keywords.
+// cWord handles a word of C that is not a keyword.
 func (d *definer) cWord(tok, prev int, last byte, started bool, w []byte) {
 	switch {
 	case d.pending >= 0 && prev == d.pending && string(w) != "final": // class EXPORT Name
@@ -72,8 +72,8 @@ func (d *definer) endTypedef() {
 	}
 }
 
-// implWord follows the head of a Rust impl to the type that it is for, and reports whether the word
-// belongs to the head.
+// implWord follows the head of a Rust impl until it finds the implementing type, and reports
+// whether the word belongs to the head.
 func (d *definer) implWord(tok, prev int, last byte, w []byte) bool {
 	switch {
 	case d.pending < 0:
@@ -91,8 +91,8 @@ func (d *definer) implWord(tok, prev int, last byte, w []byte) bool {
 	return true
 }
 
-// sql follows a statement that creates something, and reports whether the word needs no further
-// handling.
+// sql follows a statement that creates something, and reports whether the word has been handled
+// completely.
 func (d *definer) sql(tok int, w []byte) bool {
 	low := ""
 	if len(w) <= 12 {

@@ -36,15 +36,16 @@ var classes = func() (t [256]class) {
 // hash, base64), whose parts nobody searches for.
 const MaxWord = 64
 
-// A Splitter splits identifiers and words into terms. It keeps buffers, so use one per goroutine.
+// A Splitter splits identifiers and words into terms. It keeps buffers, so each goroutine needs a
+// separate Splitter.
 type Splitter struct {
 	part, whole []byte
 }
 
 // Split calls emit for each term of an identifier or word. The terms are its parts (split at
 // underscores, at camel humps and between letters and digits), lower-cased and stemmed. If there
-// are several parts, the whole in lower case without underscores follows, prefixed with [Whole].
-// The slice is valid until emit returns.
+// are several parts, one more term follows: [Whole], and then the whole word in lower case without
+// underscores. The slice passed to emit is valid until emit returns.
 func (s *Splitter) Split(word []byte, emit func(term []byte)) {
 	if len(word) > MaxWord {
 		return
@@ -186,8 +187,8 @@ func undouble(w []byte, n int) int {
 	return silent(w, n)
 }
 
-// silent restores the final -e of words of four letters, which Stem does not remove there: "typ"
-// from "typed" and "typing" becomes "type". An ending was removed, so w has room for it.
+// silent restores the final -e of words of four letters, from which Stem does not remove it: "typ"
+// from "typed" and "typing" becomes "type". Since an ending was removed, w has room for the letter.
 func silent(w []byte, n int) int {
 	if n == 3 && !vowel(w[:1]) && vowel(w[1:2]) && !vowel(w[2:3]) && w[2] != 'x' && w[2] != 'w' {
 		w[3] = 'e'
@@ -197,7 +198,7 @@ func silent(w []byte, n int) int {
 }
 
 // stopped reports whether a word occurs nearly everywhere, in prose or in code: such words take
-// space and say nothing.
+// space and carry no information.
 func stopped(w []byte) bool {
 	switch string(w) { // compiled to a search by length and bytes: a map would take a sixth of all indexing time
 	case "the", "an", "and", "or", "of", "to", "in", "is", "it", "be", "as", "at", "by", "on", "if", "we", "do", "so",

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// split returns the terms of a word; a compound whole has a + before it.
+// split returns the terms of a word; the term for a whole compound is prefixed with +.
 func split(word string) (out []string) {
 	var s Splitter
 	s.Split([]byte(word), func(t []byte) {
@@ -119,7 +119,8 @@ func TestStopWords(t *testing.T) {
 	}
 }
 
-// TestSplitCase: a text in a different case has the same parts, if its words are separate.
+// TestSplitCase checks that texts that differ only in case have the same parts if their words are
+// separate.
 func TestSplitCase(t *testing.T) {
 	for _, w := range []string{"parse", "strings", "indexes"} {
 		up := strings.ToUpper(w)

@@ -15,7 +15,7 @@ const (
 	Test                        // tests and their files: fixtures, mocks, test data
 	Example                     // examples, demos, samples
 	Bench                       // benchmarks
-	Doc                         // prose, and the files that accompany it
+	Doc                         // prose, and the files that belong to it
 	Config                      // settings
 	Data                        // json, csv, translations, lock files, drawings
 	Script                      // shell and batch scripts

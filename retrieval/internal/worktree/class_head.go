@@ -41,7 +41,7 @@ func looksBinary(head []byte) bool {
 // vertical tab, form feed, carriage return and escape.
 const controls uint32 = 0xffffffff &^ (1<<'\t' | 1<<'\n' | 1<<'\v' | 1<<'\f' | 1<<'\r' | 1<<0x1b)
 
-// Hand-written lines are shorter than these.
+// Lines written by hand are shorter than these limits.
 const (
 	longLine    = 1000
 	longAverage = 250
@@ -64,16 +64,16 @@ func longLines(text []byte) bool {
 	return longest >= longLine && len(text)/lines >= longAverage
 }
 
-// saysGenerated looks for the text that generators write above their output: Go's line (which may
-// be anywhere before the package clause), @generated, and sentences that say that the file is
-// generated and ask not to edit it.
+// saysGenerated looks for the notice that generators write above their output: Go's standard line
+// (which may be anywhere before the package clause), @generated, or a sentence that the file is
+// generated and must not be edited.
 func saysGenerated(text []byte) bool {
 	const top = 3 << 10
 	head := text[:min(len(text), top)]
 	if !containsFold(head, "generated") {
 		return goGenerated(text)
 	}
-	const mark = "@" + "generated" // in two parts, or this file would count as generated
+	const mark = "@" + "generated" // split into two parts, so that this file does not count as generated
 	if bytes.Contains(head, []byte(mark)) || goGenerated(text) {
 		return true
 	}

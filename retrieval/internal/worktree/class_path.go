@@ -30,8 +30,8 @@ func classifyDir(dir string, c Class, ext string) Class {
 		return 0
 	}
 	dir = strings.ToLower(dir)
-	// Below src/main, as in Maven and Gradle, directories are packages and say nothing about the
-	// kind: org/mockito/mock.
+	// Below src/main, as in Maven and Gradle, directories are packages, whose names do not show the
+	// kind of a file: org/mockito/mock.
 	if i := strings.Index("/"+dir+"/", "/src/main/"); i >= 0 {
 		dir = strings.TrimSuffix(dir[:i], "/")
 	}
@@ -69,8 +69,8 @@ func isTestDir(name string) bool {
 // isCode reports whether nothing marks a file of class c as something other than source code.
 func isCode(c Class, ext string) bool { return ext != "" && !c.Any(Binary|Doc|Config|Data|Build) }
 
-// classifyName considers the last path element: base as written, name in lower case, split into
-// stem and ext.
+// classifyName considers the last path element: base is its original spelling, name is the
+// lower-case form, and stem and ext are the parts of name.
 func classifyName(base, name, stem, ext string) (c Class) {
 	if isTestName(base, stem, ext) {
 		c |= Test

@@ -83,7 +83,7 @@ func set(names string) map[string]bool {
 	return t
 }
 
-// generatedStems are endings of a name before its extension that only programs write.
+// generatedStems are endings of file names, before the extension, that only programs write.
 var generatedStems = []struct {
 	suffix string
 	exts   []string // nil means any

@@ -3,7 +3,7 @@ package worktree
 import "strings"
 
 // Changes are the differences between two scans of one root. Each list is sorted by path. Only
-// files to be indexed count: a file that has become too large is Removed.
+// files that should be indexed are considered, so a file that has become too large is in Removed.
 type Changes struct {
 	Added   []File // in their current state
 	Changed []File // in their current state
@@ -16,8 +16,8 @@ func (c *Changes) Empty() bool {
 	return len(c.Added)+len(c.Changed)+len(c.Suspect)+len(c.Removed) == 0
 }
 
-// Files returns all of them in one list for an index: the files to read again, and those that are
-// gone.
+// Files returns all changes in one list for an index: the files to read again, and the removed
+// files.
 func (c *Changes) Files() []File {
 	all := make([]File, 0, len(c.Added)+len(c.Changed)+len(c.Suspect)+len(c.Removed))
 	for _, list := range [][]File{c.Added, c.Changed, c.Suspect, c.Removed} {
@@ -59,7 +59,7 @@ func Diff(old, new *Tree) Changes {
 	return c
 }
 
-// compareHeads compares the first files of two lists. An empty list comes last.
+// compareHeads compares the first files of two lists. An empty list sorts last.
 func compareHeads(a, b []File) int {
 	switch {
 	case len(a) == 0:

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// statEntry stats an entry of an open directory, not the file that has its path by now.
+// statEntry stats an entry of an open directory, even if another file has its path by now.
 func statEntry(dir *os.File, path string, e fs.DirEntry, seen int64) (File, error) {
 	var st unix.Stat_t
 	for {

@@ -13,20 +13,21 @@ type File struct {
 	Size    int64       // bytes
 	ModTime int64       // of the content, nanoseconds since 1970
 	Changed int64       // of the inode (ctime), nanoseconds since 1970; 0 if the system has none
-	Inode   uint64      // distinguishes the file from another one that took its name; 0 if unknown
+	Inode   uint64      // distinguishes the file from another one that replaced it under the same name; 0 if unknown
 	Mode    fs.FileMode // type and permission bits
 	Class   Class
-	Skip    Skip // why it is not indexed; 0 if it is
+	Skip    Skip // reason why the file is not indexed; 0 if it is
 	Racy    bool // a change right after the scan could have left all of the fields above unchanged
 }
 
-// Same reports whether two states of a path cannot be distinguished without reading. It proves
-// nothing if either of them is Racy.
+// Same reports whether two states of a path cannot be distinguished without reading. The result
+// proves nothing if either state is Racy.
 func (f *File) Same(g *File) bool {
 	return f.Size == g.Size && f.ModTime == g.ModTime && f.Changed == g.Changed && f.Inode == g.Inode && f.Mode.Type() == g.Mode.Type()
 }
 
-// Fresh reports whether f, recorded earlier, still describes the state now seen at its path.
+// Fresh reports whether f, recorded earlier, still describes the file at its path, whose current
+// state is now.
 func (f *File) Fresh(now *File) bool { return !f.Racy && f.Same(now) }
 
 // Resolutions of time stamps. Kernels use a clock that ticks every 1 to 10 ms; file systems that
@@ -36,12 +37,11 @@ const (
 	coarseGrain = int64(2 * time.Second)
 )
 
-// markRacy sets Racy for a state that was read when the clock showed seen (nanoseconds since 1970)
-// or later.
+// markRacy sets Racy for a state that was read at the time seen (nanoseconds since 1970) or later.
 func (f *File) markRacy(seen int64) {
 	stamp := max(f.ModTime, f.Changed)
 	if f.Changed != 0 {
-		stamp = f.Changed // which no program can set back
+		stamp = f.Changed // the change time, which no program can set back
 	}
 	grain := fineGrain
 	if stamp%int64(time.Second) == 0 {
@@ -57,13 +57,13 @@ type Skip uint8
 const (
 	NotSkipped     Skip = iota
 	SkipGone            // it no longer exists, or is now ignored
-	SkipLarge           // more than Options.MaxFileSize
+	SkipLarge           // larger than Options.MaxFileSize
 	SkipBinary          // not text
 	SkipMinified        // text that nobody reads
 	SkipUnreadable      // the system refused
-	SkipSymlink         // never followed
+	SkipSymlink         // symbolic links are never followed
 	SkipSpecial         // a socket, pipe or device
-	SkipDeep            // below Options.MaxDepth directories
+	SkipDeep            // below more than Options.MaxDepth directories
 	SkipMany            // beyond Options.MaxFiles
 	SkipTool            // a directory filled by a tool: node_modules, caches, virtual environments
 	SkipWorktree        // a directory that is another work tree of a repository
@@ -84,9 +84,9 @@ func (s Skip) String() string {
 // A Tree is the result of one scan. It is not changed afterwards; several goroutines may read it.
 type Tree struct {
 	Root    string
-	Files   []File // to be indexed, by path
-	Skipped []File // each with its Skip, by path; those of SkipTool, SkipDeep, SkipWorktree may be directories
-	Bytes   int64  // of Files
+	Files   []File // the files to index, by path
+	Skipped []File // each file with its Skip, by path; those with SkipTool, SkipDeep or SkipWorktree may be directories
+	Bytes   int64  // total size of Files
 	Started time.Time
 }
 

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// Look returns what a scan would find at a few paths, and below those that are directories. For
-// each path it first yields a File with SkipGone, which stands for everything that was at and below
-// it, and then what is there now. So the result lists what to drop from an index and, after that,
-// what to add.
+// Look returns the files that a scan would find at a few paths, and below those that are
+// directories. For each path, the result first has a File with SkipGone, which stands for
+// everything that was at and below the path, and then the current files. So the result lists the
+// files to drop from an index, followed by the files to add.
 func Look(ctx context.Context, root string, opts Options, paths ...string) ([]File, error) {
 	o := opts.withDefaults()
 	o.Progress = nil
@@ -43,7 +43,7 @@ func Look(ctx context.Context, root string, opts Options, paths ...string) ([]Fi
 
 type looker struct {
 	worker
-	hidden map[string]bool // directories already examined: whether they are excluded from the project
+	hidden map[string]bool // directories examined so far: true if a directory is excluded from the project
 }
 
 func (l *looker) look(ctx context.Context, p string) ([]File, error) {
@@ -57,11 +57,11 @@ func (l *looker) look(ctx context.Context, p string) ([]File, error) {
 	}
 	fi, err := l.root.any.Lstat(filepath.FromSlash(p))
 	if err != nil || l.hides(up) || p != "." && l.rules.ignores(p, fi.IsDir()) {
-		return gone, nil // what cannot be examined cannot be indexed
+		return gone, nil // a path that cannot be examined cannot be indexed either
 	}
 	if !fi.IsDir() {
 		f, err := l.file(p, up, fi)
-		return append(gone, f), err // it may have been a directory
+		return append(gone, f), err // the path may have been a directory
 	}
 	n := &node{path: p, depth: strings.Count(p, "/") + 1}
 	if p == "." {
@@ -95,8 +95,8 @@ func (l *looker) file(p, up string, fi fs.FileInfo) (File, error) {
 	return f, nil
 }
 
-// hides reports whether a scan does not enter dir, because of its name or marks or those of a
-// directory above.
+// hides reports whether a scan does not enter dir. The reason may be the name of dir or of a
+// directory above, or a mark in one of them.
 func (l *looker) hides(dir string) bool {
 	hidden, known := l.hidden[dir]
 	if known {

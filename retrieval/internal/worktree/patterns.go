@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// patternFS is a file system that contains only a .gitignore with this text, at its root.
+// patternFS is a file system that contains only a .gitignore file, at its root, with this text.
 type patternFS string
 
 const patternFile = ".gitignore"

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A Root reads the files of one tree and nothing outside it: it refuses symbolic links on the way
-// to a file, even ones created a moment ago. It is safe for concurrent use.
+// A Root reads the files of one tree and nothing outside it: it refuses symbolic links in a path,
+// even ones created a moment ago. A Root is safe for concurrent use.
 type Root struct {
 	dir *os.File // of the tree, for systems that can open files relative to a descriptor
 	any *os.Root
@@ -41,9 +41,9 @@ var ErrTooLarge = errors.New("worktree: file is too large to be read")
 var ErrNotRegular = errors.New("worktree: not a regular file")
 
 // ReadFile returns the content of a regular file and its state at that moment; the caller must set
-// Class and Skip. The state is recorded before the content is read, and Racy is set if a change
-// during the read could be invisible in it. So if a later scan finds the same state and Racy is not
-// set here, the content is the same.
+// Class and Skip. The state is recorded before the content is read, and Racy is set if the state
+// might not reveal a change during the read. So if Racy is not set and a later scan finds the same
+// state, the content is the same.
 func (r *Root) ReadFile(path string, max int64) ([]byte, File, error) {
 	seen := time.Now().UnixNano()
 	f, err := r.open(filepath.FromSlash(path))
@@ -86,7 +86,7 @@ func readUpTo(f io.Reader, size, max int64) ([]byte, error) {
 	return append(buf, rest...), nil
 }
 
-// stateOf describes a file by its FileInfo, taken when the clock showed seen or later.
+// stateOf describes a file by its FileInfo, which was obtained at the time seen or later.
 func stateOf(path string, fi fs.FileInfo, seen int64) File {
 	f := File{Path: path, Size: fi.Size(), ModTime: fi.ModTime().UnixNano(), Mode: fi.Mode()}
 	f.Inode, f.Changed = Identity(fi)
@@ -95,7 +95,8 @@ func stateOf(path string, fi fs.FileInfo, seen int64) File {
 }
 
 // openSlowly opens a path element by element. Links that stay below the root would be followed, so
-// they are checked for first; a link that is created in between still cannot lead outside.
+// openSlowly first checks each element for a link. A link that is created after the check still
+// cannot lead outside the root.
 func (r *Root) openSlowly(name string) (*os.File, error) {
 	for i := 0; i <= len(name); i++ {
 		if i < len(name) && !os.IsPathSeparator(name[i]) || i == 0 {

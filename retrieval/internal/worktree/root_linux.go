@@ -8,7 +8,7 @@ import (
 )
 
 // open opens a path below the root without following any link: in one call if the kernel supports
-// it (5.6) and nothing forbids it, otherwise element by element.
+// it (5.6) and no policy forbids it, otherwise element by element.
 func (r *Root) open(name string) (*os.File, error) {
 	how := unix.OpenHow{
 		Flags:   unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOFOLLOW, // opening a pipe must not block

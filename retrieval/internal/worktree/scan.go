@@ -22,16 +22,16 @@ const (
 // Options of a scan. The zero value is a sensible default.
 type Options struct {
 	MaxFileSize int64    // larger files are skipped; 0 means DefaultMaxFileSize
-	MaxFiles    int      // further files, the deepest first, are skipped; 0 means DefaultMaxFiles
+	MaxFiles    int      // beyond this number, files are skipped, the deepest first; 0 means DefaultMaxFiles
 	MaxDepth    int      // directories nested deeper are skipped; 0 means DefaultMaxDepth
 	Ignore      []string // additional patterns in the language of .gitignore, anchored at the root; they cannot re-include what git ignores
 	KeepTools   bool     // do not skip the directories of tools, such as node_modules
 	Workers     int      // goroutines that read directories; 0 means a number based on the number of processors
-	// Previous is an earlier scan of this root: files that look the same as in it are not opened
+	// Previous is an earlier scan of this root: files that look unchanged since then are not opened
 	// again to be classified.
 	Previous *Tree
-	// Progress, if set, is called now and then, from one goroutine at a time, with the number and
-	// size of the files found so far.
+	// Progress, if set, is called from time to time, from one goroutine at a time, with the number
+	// and size of the files found so far.
 	Progress func(files int, bytes int64)
 }
 
@@ -52,9 +52,9 @@ func (o *Options) withDefaults() Options {
 	return out
 }
 
-// Scan lists the files below root that are worth indexing, and the others with the reason. Only an
-// unreadable root and an ended ctx are errors: anything else that cannot be read is skipped as
-// SkipUnreadable.
+// Scan lists the files below root that are worth indexing, and the skipped files with the reason.
+// It returns an error only if root is unreadable or ctx ends; anything else that cannot be read is
+// skipped as SkipUnreadable.
 func Scan(ctx context.Context, root string, opts Options) (*Tree, error) {
 	o := opts.withDefaults()
 	r, err := OpenRoot(root)

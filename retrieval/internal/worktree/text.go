@@ -28,7 +28,7 @@ func (e Encoding) String() string {
 // there is none.
 func markedEncoding(raw []byte) Encoding {
 	switch {
-	case bytes.HasPrefix(raw, []byte{0xff, 0xfe}) && !bytes.HasPrefix(raw, []byte{0xff, 0xfe, 0, 0}): // the longer mark is that of UTF-32
+	case bytes.HasPrefix(raw, []byte{0xff, 0xfe}) && !bytes.HasPrefix(raw, []byte{0xff, 0xfe, 0, 0}): // the longer byte order mark is that of UTF-32
 		return UTF16LE
 	case bytes.HasPrefix(raw, []byte{0xfe, 0xff}):
 		return UTF16BE
@@ -36,9 +36,9 @@ func markedEncoding(raw []byte) Encoding {
 	return UTF8
 }
 
-// Text returns a content as valid UTF-8 without a byte order mark, and its original encoding. UTF-8
-// is returned unchanged, without a copy. If a text is UTF-8 except for a few bytes, its characters
-// are kept, with U+FFFD for those bytes. The number of lines is always that of the content.
+// Text returns a content as valid UTF-8 without a byte order mark, and the original encoding. If
+// the content is valid UTF-8, it is returned without a copy. If it is UTF-8 except for a few bytes,
+// its characters are kept and those bytes become U+FFFD. The number of lines never changes.
 func Text(raw []byte) ([]byte, Encoding) {
 	switch enc := markedEncoding(raw); enc {
 	case UTF16LE, UTF16BE:

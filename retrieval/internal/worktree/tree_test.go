@@ -271,7 +271,7 @@ func TestDiff(t *testing.T) {
 	if d := cmp.Diff([]string{"big", "gone", "new", "replaced", "size", "touched"}, paths(c.Files())); d != "" {
 		t.Errorf("-want +got\n%s", d)
 	}
-	// Files that were recent at the scan must be examined again.
+	// Files that had just been changed at the time of the scan must be examined again.
 	if c := Diff(now, scan(t, root, Options{MaxFileSize: 50})); !slices.Contains(paths(c.Suspect), "new") {
 		t.Errorf("%+v", c)
 	}
@@ -280,8 +280,8 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestRacy writes a file repeatedly right after it was examined. Whenever its state looks
-// unchanged, it must have been marked as racy.
+// TestRacy writes a file repeatedly right after it was examined. If the file's state then looks
+// unchanged, the earlier state must have been marked as racy.
 func TestRacy(t *testing.T) {
 	root := t.TempDir()
 	name := filepath.Join(root, "f")
@@ -308,7 +308,7 @@ func TestRacy(t *testing.T) {
 func TestPreviousIsTrusted(t *testing.T) {
 	root := write(t, map[string]string{"a.c": "int x;\n", "b.c": "int y;\n", "young.c": "int z;\n"})
 	first := scan(t, root, Options{})
-	for i := range first.Files { // marks that can only come from the previous tree
+	for i := range first.Files { // marks that must be kept from the previous tree
 		first.Files[i].Class, first.Files[i].Racy = Vendored, first.Files[i].Path == "young.c"
 	}
 	put(t, root, map[string]string{"b.c": "int changed;\n"})

@@ -122,8 +122,8 @@ type worker struct {
 	head []byte
 }
 
-// read lists one directory into n. An error means that nothing could be listed; n then records that
-// itself.
+// read lists one directory into n. An error means that nothing could be listed; n records the error
+// too.
 func (w *worker) read(n *node) error {
 	refuse := func(why Skip) { n.skipped = append(n.skipped, File{Path: n.path, Mode: fs.ModeDir, Skip: why}) }
 	switch {
@@ -188,7 +188,7 @@ func (w *worker) entry(n *node, dir *os.File, e fs.DirEntry, seen int64) {
 	}
 }
 
-// state returns everything about one file; ok is false if it no longer exists.
+// state returns all metadata of one file. The result ok is false if the file no longer exists.
 func (w *worker) state(path string, dir *os.File, e fs.DirEntry, seen int64) (f File, ok bool) {
 	f, err := statEntry(dir, path, e, seen)
 	switch {
@@ -247,7 +247,8 @@ func (c Class) skip() Skip {
 var toolDirs = set(`node_modules bower_components jspm_packages __pycache__ .hg .svn .jj .bzr .tox .nox .mypy_cache .pytest_cache
 	.ruff_cache .hypothesis .gradle .terraform .next .nuxt .svelte-kit .parcel-cache .turbo .venv .direnv .eggs .ipynb_checkpoints`)
 
-// outside reports, judged by its entries, why a directory does not belong to the project.
+// outside returns the reason why a directory does not belong to the project, judged by its entries,
+// or 0.
 func (w *worker) outside(n *node, dir *os.File, entries []fs.DirEntry) Skip {
 	if n.path == "" {
 		return NotSkipped

@@ -26,15 +26,15 @@ type WatchOptions struct {
 	// MaxWatches limits the number of watched directories; 0 means 4,000. On systems that watch
 	// each file of a directory (macOS, BSD), files count too.
 	MaxWatches int
-	Quiet      time.Duration // a batch is sent after no change for this long; 0 means 100 ms
-	Delay      time.Duration // and at the latest this long after its first change; 0 means 1 s
+	Quiet      time.Duration // a batch is sent when there was no change for this long; 0 means 100 ms
+	Delay      time.Duration // a batch is sent at the latest this long after its first change; 0 means 1 s
 }
 
 const (
 	defaultMaxWatches = 4000
 	defaultQuiet      = 100 * time.Millisecond
 	defaultDelay      = time.Second
-	leastWait         = 10 * time.Millisecond // so that not every change makes a batch of its own
+	leastWait         = 10 * time.Millisecond // so that a batch does not consist of every single change
 	maxPending        = 10_000                // number of changed paths above which a full scan is cheaper
 )
 
@@ -57,9 +57,9 @@ type Watcher struct {
 	limit string
 }
 
-// Watch starts to watch the tree at root. All changes after it has returned are reported, so scan
-// the tree after that. Directories that [Scan] would not enter are not watched. The Watcher ends
-// with ctx or by Close.
+// Watch starts to watch the tree at root. All changes that happen after Watch has returned are
+// reported, so the caller should scan the tree then. Directories that [Scan] would not enter are
+// not watched. The Watcher ends with ctx or by Close.
 func Watch(ctx context.Context, root string, opts WatchOptions) (*Watcher, error) {
 	l, err := newWatchLoop(root, opts)
 	if err != nil {
@@ -91,8 +91,8 @@ func newWatchLoop(root string, opts WatchOptions) (*watchLoop, error) {
 // larger batches.
 func (w *Watcher) Batches() <-chan Batch { return w.batches }
 
-// Limit returns the reason why not all of the tree is watched, or "" if all of it is. If there is a
-// reason, changes can go unnoticed, so the caller should scan the tree from time to time.
+// Limit returns the reason why a part of the tree is not watched, or "" if all of it is. If there
+// is a reason, changes can go unnoticed, so the caller should scan the tree from time to time.
 func (w *Watcher) Limit() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -158,7 +158,7 @@ func (l *watchLoop) run(ctx context.Context) {
 				return
 			}
 			if l.event(e) {
-				ready = false // a batch that nobody has received yet grows
+				ready = false // a batch that has not been received yet may grow
 				timer.Reset(l.wait())
 			}
 		case err, ok := <-l.fsw.Errors:
@@ -192,7 +192,7 @@ func (l *watchLoop) sent() {
 	l.rescan, l.since = "", time.Time{}
 }
 
-// settle prepares a batch. It returns false if there is nothing to report.
+// settle prepares a batch. It returns false if there are no changes to report.
 func (l *watchLoop) settle() bool {
 	if l.rescan != "" {
 		l.rules = newRules(l.root, l.opts.Ignore)
@@ -312,7 +312,7 @@ func (l *watchLoop) add(dir string) bool {
 	return false
 }
 
-// charge counts the cost of watching dir to the system.
+// charge adds the cost that watching dir has for the system.
 func (l *watchLoop) charge(dir string, entries int) {
 	n := 1
 	switch runtime.GOOS {

@@ -185,8 +185,8 @@ func TestWatchOverflow(t *testing.T) {
 	goleak.VerifyNone(t)
 }
 
-// TestWatchNobodyReads: a watcher whose batches nobody receives still ends, and no changes are
-// lost.
+// TestWatchNobodyReads checks that a watcher whose batches are not received still ends, and that no
+// changes are lost.
 func TestWatchNobodyReads(t *testing.T) {
 	root := t.TempDir()
 	w := watching(t, root, quick)

@@ -6,11 +6,11 @@
 //
 // It is not an assistant. It was trained from scratch on one task, to find and repair a broken line
 // of a Go function whose tests fail, and knows three tools by name: run_tests, read_function and
-// edit_line. Anything else gets an answer without meaning. [Info] describes what it was trained on
-// and where its limits are; examples/fix is a program that uses it.
+// edit_line. Its answers to anything else are meaningless. [Info] describes its training data and
+// its limits; examples/fix is a program that uses it.
 //
-// The weights add about seven megabytes to a program, and only to one that imports this package.
-// They are ordinary GGUF files, which other programs can load too.
+// The weights add about seven megabytes to a program, and only to a program that imports this
+// package. They are ordinary GGUF files, which other programs can load too.
 package embedded
 
 import (
@@ -31,15 +31,15 @@ var draft []byte
 // Model returns the model as the bytes of its GGUF file, which must not be changed.
 func Model() []byte { return weights }
 
-// Draft returns the smaller model that drafts for it, as the bytes of its GGUF file, which must not
-// be changed.
+// Draft returns the smaller model that makes drafts for [Model], as the bytes of its GGUF file,
+// which must not be changed.
 func Draft() []byte { return draft }
 
-// conversations is the number of whole contexts that the key-value cache holds by default: a beam
-// keeps the ends of its paths there. It takes 24 MiB.
+// conversations is the number of full contexts that fit into the key-value cache by default. There
+// are several because a beam keeps the ends of its paths in the cache. It takes 24 MiB.
 const conversations = 16
 
-// Load starts the model. For fields that cfg leaves open, the name is [Name], the drafts come from
+// Load starts the model. For fields that cfg does not set, the name is [Name], the drafts come from
 // [Draft], calls must follow the layout that the model was trained on, and the cache is large
 // enough for wide beams.
 func Load(cfg moe.Config) (*moe.Model, error) {

@@ -27,8 +27,8 @@ func repairTools() []agent.ToolSpec {
 	}
 }
 
-// request returns a repair in which a function was read: the model chooses an edit or another
-// function.
+// request returns a request from the middle of a repair, after a function was read. The model then
+// chooses an edit or another function.
 func request() *agent.Request {
 	const report = "FAIL TestReadLine TestReadAll\nreader_test.go:51: ReadLine(\"a\\r\\nb\") = \"a\\r\", want \"a\"\n1 (*Reader).ReadLine\n2 trimEOL"
 	const function = "func 2 reader.go\n1*\tfunc trimEOL(s string) string {\n2*\tif strings.HasSuffix(s, \"\\n\") {\n3!\ts = s[:len(s)-2]\n4\t}\n5*\tif strings.HasSuffix(s, \"\\r\") {\n6*\ts = s[:len(s)-1]\n7\t}\n8*\treturn s\n9\t}"
@@ -83,8 +83,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// greedy answers the request token by token, several calls long, and returns what drafters
-// proposed.
+// greedy answers the request token by token, over several calls. It returns the text and the
+// numbers of drafted and accepted tokens.
 func greedy(t testing.TB, m *moe.Model) (text string, drafted, accepted float64) {
 	t.Helper()
 	req := request()
@@ -119,8 +119,8 @@ func TestSpeculation(t *testing.T) {
 }
 
 // TestEveryCallIsValid samples answers at a high temperature and excludes the likeliest ones one
-// after the other: each is one call of an existing tool, with arguments of its schema, and none
-// that was to be avoided.
+// after the other: each must be one call of an existing tool, with arguments that match its schema,
+// and must not be a call to avoid.
 //
 // Evidence: repair · Every call of the embedded model is valid
 func TestEveryCallIsValid(t *testing.T) {
@@ -141,7 +141,7 @@ func TestEveryCallIsValid(t *testing.T) {
 			t.Fatalf("request %d: %v", seed, err)
 		}
 		if resp.Finish == agent.FinishLength {
-			continue // trained weights do not go on and on
+			continue // trained weights do not produce endless text
 		}
 		calls := resp.Message.Calls()
 		if len(calls) != 1 || seen[calls[0].Name+string(calls[0].Args)] {
@@ -156,7 +156,7 @@ func TestEveryCallIsValid(t *testing.T) {
 	}
 }
 
-// valid checks a call by hand, independently of the code that made it valid.
+// valid checks a call independently of the code that constrains calls.
 func valid(c agent.ToolCall) error {
 	var args map[string]any
 	if err := json.Unmarshal(c.Args, &args); err != nil {

@@ -23,7 +23,7 @@ func announced(t *testing.T, a, b fleet.Engine) {
 		t.Errorf("hosts %+v", hosts)
 	}
 	deadline := time.Now().Add(time.Minute)
-	for len(hosts) > 0 { // neither announces itself again
+	for len(hosts) > 0 { // wait until both are gone, since neither announces itself again
 		if time.Now().After(deadline) {
 			t.Fatalf("%+v are still there", hosts)
 		}

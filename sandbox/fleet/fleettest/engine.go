@@ -8,18 +8,19 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/fleet"
 )
 
-// AckWait and Presence are the times to configure in the engines under test.
+// AckWait and Presence are the periods to configure in the engines under test.
 const (
 	AckWait  = 2 * time.Second
 	Presence = 2 * time.Second
 )
 
-// Pair opens an empty fleet and returns two independent engines of it, as on two machines. For an
+// Pair opens an empty fleet and returns two independent engines for it, as on two machines. For an
 // engine of one process it returns the same engine twice. It closes what it opened when the test
 // ends.
 type Pair func(t testing.TB) (a, b fleet.Engine)
 
-// Engine runs the suite. It waits for periods to pass, but never fails because one took too long.
+// Engine runs the suite. It waits for periods to pass, but never fails because a period took too
+// long.
 func Engine(t *testing.T, open Pair) {
 	for name, test := range map[string]func(*testing.T, fleet.Engine, fleet.Engine){
 		"queue/done once":            doneOnce,

@@ -93,7 +93,7 @@ func leaseRenewed(t *testing.T, a, b fleet.Engine) {
 	if cur, err := b.Current(t.Context(), "k"); err != nil || cur.Epoch != first.Epoch {
 		t.Errorf("after twice its time: %+v, %v", cur, err)
 	}
-	// A renewal whose answer was lost: the holder still has the old version.
+	// The answer to a renewal was lost, so the holder still has the old version.
 	l, err := a.Renew(t.Context(), first)
 	must(t, err)
 	must(t, a.Release(t.Context(), first))

@@ -33,7 +33,7 @@ func pull(t *testing.T, e fleet.Engine, class string) fleet.Delivery {
 	return ds[0]
 }
 
-// none checks that nothing is delivered for a while.
+// none checks that no job is delivered for a while.
 func none(t *testing.T, e fleet.Engine, class string, d time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -75,7 +75,7 @@ func duplicate(t *testing.T, a, b fleet.Engine) {
 		t.Fatalf("second Submit while running: %v, want ErrDuplicate", err)
 	}
 	must(t, d.Done(t.Context()))
-	// Once done, the job is unknown to the queue; its result shows that it was run.
+	// Once a job is done, the queue no longer knows it; its result shows that it was run.
 	submit(t, a, Job("j1", "c"))
 	must(t, pull(t, a, "c").Done(t.Context()))
 }
@@ -83,7 +83,7 @@ func duplicate(t *testing.T, a, b fleet.Engine) {
 func redelivered(t *testing.T, a, b fleet.Engine) {
 	submit(t, a, Job("j1", "c"))
 	pull(t, a, "c")
-	d := pull(t, b, "c") // a never answers
+	d := pull(t, b, "c") // engine a never answers
 	if d.Attempt != 2 {
 		t.Errorf("attempt %d, want 2", d.Attempt)
 	}
@@ -158,7 +158,8 @@ func waits(t *testing.T, a, b fleet.Engine) {
 	must(t, pull(t, a, "c").Done(t.Context()))
 }
 
-// lateAnswer plays a host that was stopped: another host does its job, and then it answers.
+// lateAnswer acts as a host that was stopped: another host finishes its job, and then the stopped
+// host answers.
 func lateAnswer(t *testing.T, a, b fleet.Engine) {
 	submit(t, a, Job("j1", "c"))
 	late := pull(t, a, "c")

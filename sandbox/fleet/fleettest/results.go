@@ -33,7 +33,7 @@ func firstCounts(t *testing.T, a, b fleet.Engine) {
 	}
 	put(a, Result("j1", "h1", "one"), true)
 	put(b, Result("j1", "h2", "two"), false)
-	put(a, Result("j1", "h1", "one"), true) // a repeated attempt after the answer was lost
+	put(a, Result("j1", "h1", "one"), true) // repeated, because the answer to the first attempt was lost
 	again := Result("j1", "h1", "one")
 	again.Attempt = 2
 	put(a, again, false)

@@ -16,7 +16,7 @@ import (
 // Firecracker describes a Firecracker machine. Paths are as the Firecracker process sees them,
 // except APISocket.
 type Firecracker struct {
-	APISocket  string // of the process, as seen by this program
+	APISocket  string // socket of the process, as seen by this program
 	Kernel     string
 	KernelArgs string
 	RootFS     string // a disk image
@@ -27,7 +27,7 @@ type Firecracker struct {
 	// at which the agent listens in the guest.
 	VsockPath string
 	Port      uint32
-	CID       uint32 // of the guest; at least 3
+	CID       uint32 // of the guest's vsock; at least 3
 	// SnapshotPath and MemoryPath resume a saved machine instead of booting one.
 	SnapshotPath, MemoryPath string
 	// Stopped is called by Stop after the guest was asked to end; it must end the process.
@@ -126,7 +126,7 @@ func (f *firecracker) Dial(ctx context.Context) (net.Conn, error) {
 		conn.Close()
 		return nil, err
 	}
-	// The line is short, and the following bytes belong to the agent: read no further.
+	// The line is short, and the following bytes belong to the agent: do not read further.
 	r := bufio.NewReaderSize(oneByte{conn}, 64)
 	line, err := r.ReadSlice('\n')
 	if err != nil || !strings.HasPrefix(string(line), "OK ") {
@@ -136,7 +136,7 @@ func (f *firecracker) Dial(ctx context.Context) (net.Conn, error) {
 	return conn, nil
 }
 
-// oneByte reads byte by byte, so that a buffered reader over it reads nothing ahead.
+// oneByte reads byte by byte, so that a buffered reader on top of it does not read ahead.
 type oneByte struct{ r io.Reader }
 
 func (o oneByte) Read(p []byte) (int, error) {

@@ -13,12 +13,12 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/fleet"
 )
 
-// The protocol of the guest agent: on each connection one command is sent and one result returned,
-// each as the fleet's message after its length in four bytes, big endian. Closing the connection
-// early cancels the command.
+// The protocol of the guest agent: on each connection, one command is sent and one result is
+// returned. Each is a message of the fleet, preceded by its length in four bytes, big endian.
+// Closing the connection early cancels the command.
 
-// ServeGuest is the agent in a virtual machine: until ctx ends, it runs the commands that arrive
-// over connections of l in box. The program that a guest starts calls it with a listener on the
+// ServeGuest is the agent in a virtual machine: until ctx ends, it runs in box the commands that
+// arrive on connections of l. The program that a guest starts calls it with a listener on the
 // machine's vsock or serial port.
 func ServeGuest(ctx context.Context, l net.Listener, box fleet.Box) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -51,7 +51,7 @@ func serveOne(ctx context.Context, conn net.Conn, box fleet.Box) {
 	if job, err := fleet.DecodeJob(b); err != nil {
 		r.Failure = err.Error()
 	} else {
-		go func() { // nothing more is sent, so reading ends when the other side closes
+		go func() { // nothing more is sent, so the read ends when the other side closes the connection
 			_, _ = io.Copy(io.Discard, conn)
 			cancel()
 		}()

@@ -3,8 +3,9 @@
 // ([ServeGuest]).
 //
 // The tests cover the protocols, against servers on real sockets that check every message, with the
-// agent running real commands outside of any machine. The project's tests boot no guest: the host
-// must provide kernel, root file system and the start of the VMM's process (Config.Launch).
+// agent running real commands outside of any machine. The project's tests do not boot a guest. The
+// host must provide the kernel and the root file system, and start the VMM's process
+// (Config.Launch).
 package microvm
 
 import (

@@ -60,7 +60,7 @@ func guest(t *testing.T, l net.Listener) {
 	})
 }
 
-// vsock offers a guest's port as Firecracker does.
+// vsock provides a guest's port in the way Firecracker does.
 func vsock(t *testing.T, port uint32, agent string) string {
 	path, l := socket(t)
 	go func() {
@@ -74,7 +74,7 @@ func vsock(t *testing.T, port uint32, agent string) string {
 				r := bufio.NewReader(conn)
 				line, _ := r.ReadString('\n')
 				if line != fmt.Sprintf("CONNECT %d\n", port) {
-					return // like a port that nobody listens on
+					return // as if nobody listened on the port
 				}
 				in, err := net.Dial("unix", agent)
 				if err != nil {
@@ -255,7 +255,7 @@ func TestQEMU(t *testing.T) {
 	}
 }
 
-// FuzzQMP passes arbitrary input of a QMP socket to its reader.
+// FuzzQMP passes arbitrary input to the reader of a QMP socket.
 func FuzzQMP(f *testing.F) {
 	for _, s := range []string{"", "{}\n", "{\"QMP\": {}}\n{\"return\": {}, \"id\": 1}\n{\"return\": {}, \"id\": 2}\n", "{\"QMP\":{}}\n{\"error\":{\"class\":\"a\"},\"id\":1}\n", "[1]\n", "\n\n"} {
 		f.Add([]byte(s))

@@ -14,7 +14,7 @@ import (
 type QEMU struct {
 	QMPSocket string
 	// Agent connects to the agent in the guest: over vsock, or over a virtio-serial port that QEMU
-	// offers as a Unix socket.
+	// provides as a Unix socket.
 	Agent func(ctx context.Context) (net.Conn, error)
 }
 
@@ -85,7 +85,7 @@ type qmp struct {
 	next int
 }
 
-// maxLine bounds a line from QEMU.
+// maxLine limits the length of a line from QEMU.
 const maxLine = 1 << 20
 
 // newQMP reads the greeting and completes the negotiation.

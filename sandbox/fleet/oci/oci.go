@@ -1,9 +1,9 @@
 // Package oci runs a fleet's commands in containers of an installed OCI runtime: runsc (gVisor),
 // which has its own kernel in user space, or crun, runc and others.
 //
-// A box is a workspace, copied from a directory. Every command in it runs in a new container,
-// without network, without capabilities, under an unprivileged user, and sees the system's
-// directories read-only. Processes that a command leaves behind end with it.
+// A box is a workspace, copied from a directory. Every command in a box runs in a new container,
+// without network and capabilities, as an unprivileged user, and sees the system's directories
+// read-only. Processes that a command leaves behind end together with the command.
 package oci
 
 import (
@@ -31,8 +31,8 @@ type Config struct {
 	Runtime string
 	// Flags precede the runtime's command, such as "--platform=systrap".
 	Flags []string
-	// Snapshots lists the directories that workspaces are copied from, by name. The empty name
-	// means an empty workspace unless it is listed.
+	// Snapshots maps the names of snapshots to the directories from which workspaces are copied.
+	// The empty name means an empty workspace unless it is listed.
 	Snapshots map[string]string
 	// Scratch is the directory for workspaces and the runtime's state; empty means os.TempDir().
 	Scratch string
@@ -61,10 +61,10 @@ func New(cfg Config) (fleet.Backend, error) {
 	return fleet.BackendFunc(func(_ context.Context, s fleet.Spec) (fleet.Box, error) { return open(cfg, s) }), nil
 }
 
-// box is a workspace and the basis of its containers.
+// box is a workspace, together with the basis of its containers.
 type box struct {
 	cfg    Config
-	dir    string // contains everything of the box
+	dir    string // directory with all files of the box
 	bundle bundle
 	ctx    context.Context // ends when the box is closed
 	end    context.CancelFunc
@@ -112,7 +112,7 @@ func open(cfg Config, s fleet.Spec) (_ fleet.Box, err error) {
 // Dir returns the workspace's path as commands see it.
 func (b *box) Dir() string { return workspace }
 
-// Isolation reports what the runtime was configured to enforce.
+// Isolation reports the isolation that the runtime was configured to enforce.
 func (b *box) Isolation() sandbox.Isolation {
 	name := filepath.Base(b.cfg.Runtime)
 	iso := sandbox.Isolation{Tier: sandbox.TierNamespaces, Missing: []string{"the walls are as asked of " + name + ", they were not observed from inside"}}
@@ -164,7 +164,7 @@ func (b *box) write(dir string, c *fleet.Command) error {
 	return os.WriteFile(filepath.Join(dir, "config.json"), config, 0o600)
 }
 
-// command returns a call of the runtime.
+// command returns a command that calls the runtime.
 func (b *box) command(ctx context.Context, args ...string) *exec.Cmd {
 	all := append([]string{"--root", filepath.Join(b.dir, "state")}, b.cfg.Flags...)
 	return exec.CommandContext(ctx, b.cfg.Runtime, append(all, args...)...)

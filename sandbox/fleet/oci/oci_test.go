@@ -44,7 +44,7 @@ func TestNoRuntime(t *testing.T) {
 	}
 }
 
-// openBox opens a box of the first runtime that is installed and works here.
+// openBox opens a box of the first runtime that is installed and works on this machine.
 func openBox(t *testing.T) fleet.Box {
 	if os.Geteuid() != 0 {
 		t.Skip("OCI runtimes are driven as root")

@@ -132,8 +132,8 @@ func (b *bundle) config(c *fleet.Command) *spec {
 	return s
 }
 
-// makeRoot fills an empty directory with the mount points, and with the links that this system has
-// instead of directories, such as /bin. It returns the directories to mount.
+// makeRoot creates in an empty directory the mount points, and the symbolic links that this system
+// has instead of directories, such as /bin. It returns the directories to mount.
 func makeRoot(dir string) (system []string, err error) {
 	for _, d := range []string{"proc", "dev", "tmp", "workspace", "etc"} {
 		if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil {

@@ -45,8 +45,8 @@ func (w *world) fetch(h *host, snapshot int) time.Duration {
 	return w.cfg.Measured.Fetch.Draw(w.r)
 }
 
-// open returns the time until a sandbox is open. It uses a sandbox that the same tenant used, or
-// else a ready one, or else a new one.
+// open returns the time until a sandbox is open. It takes a sandbox that the same tenant used
+// before, or else a ready one, or else a new one.
 func (w *world) open(h *host, q *request) time.Duration {
 	m := &w.cfg.Measured
 	if i := slices.IndexFunc(h.idle, func(b *box) bool { return b.tenant == q.tenant }); i >= 0 {
@@ -54,7 +54,7 @@ func (w *world) open(h *host, q *request) time.Duration {
 		h.idle = slices.Delete(h.idle, i, i+1)
 		q.box.uses++
 		w.report.recycled++
-		return m.Lease.Draw(w.r) // it was prepared when it was returned
+		return m.Lease.Draw(w.r) // it was prepared when the tenant returned it
 	}
 	q.box = &box{tenant: q.tenant, uses: 1}
 	if h.spares > 0 {
@@ -67,11 +67,11 @@ func (w *world) open(h *host, q *request) time.Duration {
 	return m.Create.Draw(w.r)
 }
 
-// opened handles the moment at which a client gets its sandbox.
+// opened handles the event that a client gets its sandbox.
 func (w *world) opened(h *host, q *request, try int) {
 	w.report.wait(q.tenant, w.now-q.asked)
 	hold := w.cfg.Measured.Hold.Draw(w.r)
-	if w.r.Float64() < w.cfg.Dying { // nobody returns it
+	if w.r.Float64() < w.cfg.Dying { // the client dies, so nobody returns the sandbox
 		w.report.expired++
 		hold = time.Duration(float64(hold)*w.r.Float64()) + w.cfg.TTL
 		q.box.uses = w.cfg.MaxUses // and its content cannot be trusted
@@ -100,8 +100,8 @@ func (w *world) over(h *host, q *request) {
 	})
 }
 
-// die removes a host with everything it holds. Its clients notice after a while and request again;
-// their wait counts from the first request.
+// die removes a host with everything it holds. The host's clients notice after a while and request
+// again; their waiting time counts from the first request.
 func (w *world) die(h *host) {
 	h.dead = true
 	var lost []*request

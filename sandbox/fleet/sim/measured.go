@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Distribution holds measured durations as equally likely quantiles in rising order; the first is
-// the minimum and the last the maximum measured.
+// Distribution holds evenly spaced quantiles of measured durations, in ascending order. The first
+// is the minimum, and the last is the maximum.
 type Distribution []time.Duration
 
 // Draw returns a random duration of the distribution, interpolated linearly between two
@@ -56,7 +56,7 @@ func (m *Measured) validate() error {
 //go:embed measured.json
 var measuredJSON []byte
 
-// Default returns durations measured with real sandboxes; measured.json says where and how.
+// Default returns durations measured with real sandboxes; measured.json states where and how.
 func Default() (Measured, error) {
 	var file struct {
 		Note     string

@@ -19,8 +19,8 @@ type Report struct {
 	Expired    int     // leases whose client died
 	Moved      int     // leases that were restarted because their host died
 	// Fairness is Jain's index of the tenants' median waits, each added to the overall median: 1
-	// means that all waited equally long, 1 divided by the number of tenants that only one was
-	// served.
+	// means that all tenants waited equally long, and 1 divided by the number of tenants means that
+	// only one was served.
 	Fairness float64
 	Tenants  []TenantReport
 }

@@ -25,7 +25,7 @@ type Config struct {
 	Spares    int           // ready sandboxes kept by each host
 	Tenants   []int         // each tenant's share of the requests, required
 	Snapshots int           // number of snapshots that requests name, the first ones more often; at least 1
-	Cache     int           // snapshots that a host keeps; 0 means all it ever had
+	Cache     int           // number of snapshots that a host keeps; 0 means all that it ever had
 	MaxUses   int           // leases that a sandbox serves before it is destroyed; at most 1 means no recycling
 	Rate      float64       // requests per second, required
 	Heartbeat time.Duration // how outdated the clients' view of the hosts may be
@@ -57,7 +57,7 @@ type request struct {
 	asked            time.Duration
 	host             *host
 	box              *box
-	tries            int // increases when its host dies, to ignore earlier events
+	tries            int // incremented when its host dies, so that earlier events are ignored
 }
 
 // box is a used sandbox.
@@ -74,7 +74,7 @@ type host struct {
 	snapshots map[int]time.Duration // by time of last use
 }
 
-// event is something that happens at a time.
+// event is something that happens at a simulated time.
 type event struct {
 	at  time.Duration
 	seq int
@@ -158,7 +158,7 @@ func (w *world) arrive(left int) {
 		pick -= w.cfg.Tenants[q.tenant]
 		q.tenant++
 	}
-	// Most requests are for few snapshots.
+	// Most requests are for a few of the snapshots.
 	q.snapshot = min(w.r.IntN(w.cfg.Snapshots), w.r.IntN(w.cfg.Snapshots))
 	w.place(q)
 	if left > 1 {
@@ -180,7 +180,7 @@ func (w *world) place(q *request) {
 		if h.id != s.ID {
 			continue
 		}
-		if h.dead { // still listed although dead: choose again without it, from the same view
+		if h.dead { // the host is still listed although it is dead: choose again without it, from the same view
 			w.look()
 			w.place(q)
 			return

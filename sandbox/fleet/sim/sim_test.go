@@ -14,7 +14,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// samples is the number of real sandboxes that are measured.
+// samples is the number of sandboxes that are measured.
 const samples = 40
 
 var update = flag.Bool("update", false, "measure real sandboxes and write measured.json")
@@ -35,8 +35,8 @@ func config(t testing.TB, leases int) Config {
 	return cfg
 }
 
-// rate sets the load that keeps a fraction of the fleet's places in use, so that the tests mean the
-// same whatever was measured.
+// rate sets the load so that the given fraction of the fleet's places is in use. So the tests have
+// the same meaning whatever durations were measured.
 func rate(cfg *Config, part float64) float64 {
 	mean := func(d Distribution) (sum float64) {
 		for _, v := range d {
@@ -69,7 +69,8 @@ func TestHundredThousandLeases(t *testing.T) {
 	for _, x := range r.Tenants {
 		total += x.Leases
 	}
-	// A lease whose host died is opened, and waited for, a second time.
+	// If a lease's host dies, the lease is opened a second time, and its client waits a second
+	// time.
 	if total < cfg.Leases || total > cfg.Leases+r.Moved || r.Leases != cfg.Leases {
 		t.Errorf("%d leases were opened, of %d with %d moved", total, cfg.Leases, r.Moved)
 	}
@@ -93,8 +94,8 @@ func TestSameSeedSameReport(t *testing.T) {
 	}
 }
 
-// TestGreedyTenant checks that if one tenant requests far more than there is, the others hardly
-// notice.
+// TestGreedyTenant checks that if one tenant requests far more than is available, the others are
+// hardly affected.
 func TestGreedyTenant(t *testing.T) {
 	cfg := config(t, 20_000)
 	cfg.Tenants, cfg.Dying, cfg.HostsDie = []int{50, 1, 1}, 0, 0

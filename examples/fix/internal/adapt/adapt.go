@@ -14,24 +14,26 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 )
 
-// Config selects what to learn, and for how long. Model, Module and Root are required.
+// Config selects the training data and the length of the training. Model, Module and Root are
+// required.
 type Config struct {
 	Model []byte // GGUF file of the model, with float or Q8_0 matrices
 
 	Module  string // the module's path
 	Root    string // its directory
 	Package string // directory of the package under repair, relative to Root, with forward slashes; "" means "."
-	Goroot  string // of the toolchain; "" leaves the types of the standard library unknown
-	// Without reports whether a function, as corpus.Function names it, is left out. Nil leaves out
-	// none.
+	Goroot  string // GOROOT of the toolchain; if "", types of the standard library are unknown
+	// Without reports whether a function, named as in corpus.Function, is left out. Nil leaves out
+	// no function.
 	Without func(file, name string) bool
 
-	Tokens  int64         // to learn from; 0 means 250,000
-	Limit   time.Duration // time limit, even if not all tokens were learned; 0 means none
+	Tokens  int64         // number of tokens to learn from; 0 means 250,000
+	Limit   time.Duration // time limit, even if fewer tokens were learned; 0 means none
 	Workers int           // goroutines that compute; 0 means one for each processor
 	Seed    uint64
 
-	// Progress, if not nil, is called after every step with the share that is done, from 0 to 1.
+	// Progress, if not nil, is called after every step with the completed share of the work, from 0
+	// to 1.
 	Progress func(done float64)
 }
 
@@ -48,8 +50,8 @@ type Learned struct {
 var ErrTooLittle = errors.New("too little code to learn from")
 
 // Hyperparameters. Batches are small, so that a quarter of a million tokens take some eighty steps,
-// and the learning rate of the matrices is less than half of the last rate in training: at a higher
-// rate the model forgets what it knew.
+// and the learning rate of the matrices is less than half of the last rate in the original
+// training: at a higher rate, the model forgets what it learned there.
 const (
 	batchTokens = 3072
 	rate        = 0.0006
@@ -59,7 +61,7 @@ const (
 )
 
 // Learn trains a model on a module. It returns ErrTooLittle if the module is too small, and the
-// error of ctx if that ends. In either case the original model can still be used.
+// error of ctx if ctx ends. In either case the original model can still be used.
 func Learn(ctx context.Context, cfg Config) (*Learned, error) {
 	begin := time.Now()
 	if cfg.Tokens == 0 {
@@ -98,7 +100,8 @@ func (cfg *Config) learn(ctx context.Context, begin time.Time) (*Learned, error)
 	return l, err
 }
 
-// train goes through the examples until the wanted number of tokens is learned, or the time is up.
+// train goes through the examples until the requested number of tokens is learned or the time limit
+// is reached.
 func (cfg *Config) train(ctx context.Context, m *train.Model, examples []dataset.Example, begin time.Time, l *Learned) error {
 	t, err := train.NewTrainer(m, train.Config{Workers: cfg.Workers, BFloat16: true, Rate: rate, AdamRate: adamRate})
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 )
 
-// module is a module whose functions follow a made-up habit that training cannot have covered.
+// module is a module whose functions follow a made-up coding habit that the original training
+// cannot have covered.
 const module = "example.com/style"
 
 // habits writes the module.
@@ -51,10 +52,10 @@ func shipped(t *testing.T) []byte {
 	return data
 }
 
-// left reports whether a function is left out: the test asks about it and Learn does not see it.
+// left reports whether a function is left out of the training, so that the test can ask about it.
 func left(_, name string) bool { return strings.ContainsAny(name, "BWH") }
 
-// exam makes faults in the functions that are left out.
+// exam makes faults in the functions that are left out of the training.
 func exam(t *testing.T, root string, data []byte) []train.Sequence {
 	t.Helper()
 	f, err := gguf.Parse(data)
@@ -108,8 +109,8 @@ func loss(t *testing.T, data []byte, of []train.Sequence) float64 {
 	return s.Loss
 }
 
-// TestLearn: a model that was adapted to a module is better at functions of it that it has not
-// seen, and its file has the same metadata as the file before.
+// TestLearn checks that a model that was adapted to a module is better at the module's functions
+// that it has not seen, and that its file has the same metadata as the original file.
 //
 // Evidence: repair · The model learns the module's own code after three failed edits
 func TestLearn(t *testing.T) {
@@ -160,8 +161,8 @@ func TestLearn(t *testing.T) {
 	}
 }
 
-// TestLearnEnds: Learn ends at its time limit, with its context, and if there is nothing to learn
-// from.
+// TestLearnEnds checks that Learn ends at its time limit, when its context ends, and when there is
+// nothing to learn from.
 //
 // Evidence: repair · The model learns the module's own code after three failed edits
 func TestLearnEnds(t *testing.T) {
@@ -199,7 +200,7 @@ func TestLearnEnds(t *testing.T) {
 	if _, err := adapt.Learn(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "before anything was learnt") {
 		t.Errorf("no time: %v", err)
 	}
-	for cfg.Limit = time.Second; ; cfg.Limit *= 2 { // on a slow machine a second may be over before there are examples
+	for cfg.Limit = time.Second; ; cfg.Limit *= 2 { // on a slow machine, a second may not be enough to make examples
 		l, err := adapt.Learn(t.Context(), cfg)
 		if err != nil && cfg.Limit < time.Minute {
 			continue

@@ -1,12 +1,12 @@
-// Package adapt trains a repair model on the module that it is about to repair: it breaks a few
-// hundred functions, one line each, and for some seconds the model learns to repair them (test-time
-// training, arXiv:1909.13231). The model learns names and habits of the module that no earlier
-// training could know; docs/benchmarks.md shows the gain.
+// Package adapt trains a repair model on the module that it is about to repair: it breaks one line
+// in each of a few hundred functions, and trains the model for some seconds to repair them
+// (test-time training, arXiv:1909.13231). In this way the model learns names and habits of the
+// module that the original training could not cover; docs/benchmarks.md shows the gain.
 //
 //	learned, err := adapt.Learn(ctx, adapt.Config{Model: weights, Module: "example.com/m", Root: dir, Package: "."})
 //	if err != nil { … } // the original model still works
 //	model, err := moe.LoadBytes("adapted", learned.Model, moe.Config{})
 //
-// Nothing is run and nothing in the module is written. Functions that may hold the fault must not
-// be learned as if they were right: Config.Without leaves them out.
+// The module's code is not run, and none of its files is written. Functions that may contain the
+// fault must not be learned as if they were right; Config.Without excludes them.
 package adapt

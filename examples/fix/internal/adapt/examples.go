@@ -15,12 +15,13 @@ import (
 
 const (
 	perExample  = 400 // approximate tokens per example
-	fewest      = 8   // functions; fewer show no habit to learn
-	most        = 400 // functions, unless the package under repair has more
-	mostPerFunc = 8   // limit of examples per function: more of a few functions would be learned by heart
+	fewest      = 8   // minimum number of functions; fewer show no habit to learn
+	most        = 400 // maximum number of functions, unless the package under repair has more
+	mostPerFunc = 8   // limit of examples per function: with more, a few functions would be memorised
 )
 
-// examples makes as many examples as the token count asks for, or as many as the functions allow.
+// examples makes the examples: enough for the requested number of tokens, or as many as the
+// functions allow.
 func (cfg *Config) examples(ctx context.Context, tok *tokenizer.Tokenizer, begin time.Time, l *Learned) ([]dataset.Example, error) {
 	sources := []corpus.Source{{Module: corpus.Module{Path: cfg.Module}, Dir: cfg.Root}}
 	functions, err := cfg.functions(ctx, sources[0], begin)
@@ -47,9 +48,9 @@ func (cfg *Config) examples(ctx context.Context, tok *tokenizer.Tokenizer, begin
 	return examples, nil
 }
 
-// functions returns those of the package under repair, and as many from the rest of the module as
-// there is room for. Very large modules are not read to their end: reading takes at most a quarter
-// of the time.
+// functions returns the functions of the package under repair, and functions from the rest of the
+// module up to the limit. Very large modules are not read completely: reading takes at most a
+// quarter of the time limit.
 func (cfg *Config) functions(ctx context.Context, s corpus.Source, begin time.Time) ([]corpus.Function, error) {
 	var near, far []corpus.Function
 	dir := path.Clean(cfg.Package)

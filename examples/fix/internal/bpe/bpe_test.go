@@ -154,7 +154,7 @@ func TestTrainIsDeterministic(t *testing.T) {
 	}
 }
 
-// TestTokens checks that a vocabulary has the tokens it must have.
+// TestTokens checks that a vocabulary has all required tokens.
 func TestTokens(t *testing.T) {
 	v, _ := goVocab(t)
 	tok, err := v.Tokenizer()
@@ -240,7 +240,7 @@ func checkLoad(t *testing.T, path string, want *Vocab) {
 	}
 }
 
-// TestLoadGGUF: a model's file is enough to continue with its vocabulary.
+// TestLoadGGUF checks that the vocabulary can be loaded from a model's file alone.
 func TestLoadGGUF(t *testing.T) {
 	v, _ := goVocab(t)
 	var w gguf.Writer
@@ -334,8 +334,8 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// FuzzRoundTrip: any byte string survives encoding and decoding, and the tokens of text never are
-// control tokens.
+// FuzzRoundTrip checks that any byte string survives encoding and decoding, and that the tokens of
+// text are never control tokens.
 func FuzzRoundTrip(f *testing.F) {
 	v, _ := goVocab(f)
 	tok, err := v.Tokenizer()
@@ -360,8 +360,8 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// FuzzTrain: any texts lead to a vocabulary under which they survive encoding and decoding, or to
-// an error.
+// FuzzTrain checks that training on any texts results in an error, or in a vocabulary that can
+// encode and decode them without loss.
 func FuzzTrain(f *testing.F) {
 	f.Add("hello hello <tool_call>", 3)
 	f.Add("aaaa aaaaaaa\xff\xff\xff\xff", 9)
@@ -390,7 +390,7 @@ func FuzzTrain(f *testing.F) {
 	})
 }
 
-// FuzzParse: any bytes lead to an error or to a vocabulary that works.
+// FuzzParse checks that parsing any bytes results in an error or in a working vocabulary.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"tokens":["a","b","ab"],"kinds":[1,1,1],"merges":["a b"]}`))
 	f.Add([]byte(`{"tokens":["a","b",""],"kinds":[3,300,0],"merges":["a "]}`))

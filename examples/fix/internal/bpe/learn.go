@@ -23,7 +23,8 @@ type learner struct {
 
 type pair struct{ left, right int32 }
 
-// word is a word of the texts: how often it occurs, and the pieces that it is merged to.
+// word is a distinct word of the texts, with its frequency and the pieces that it currently
+// consists of.
 type word struct {
 	count  int64
 	pieces []int32
@@ -70,18 +71,18 @@ func (l *learner) add(p pair, n int64, in int32) {
 	}
 }
 
-// learn merges the most frequent pair in the texts; among equals, the one with the smallest ids. It
-// returns false if there is none.
+// learn merges the most frequent pair in the texts; if several are equally frequent, it merges the
+// one with the smallest ids. It returns false if there is none.
 //
-// The count of a queue entry is right or too high, since falling counts do not update the queue and
-// rising counts push a new entry. So a popped entry whose count is still current is the best there
-// is.
+// The count of a queue entry is never too low: a falling count does not update the queue, but a
+// rising count pushes a new entry. So if the count of a popped entry is still current, the entry is
+// the best one.
 func (l *learner) learn() bool {
 	for len(l.queue) > 0 {
 		e := heap.Pop(&l.queue).(entry)
 		n := l.counts[e.pair]
 		if l.merged[e.pair] {
-			continue // its piece already exists from another merge, and must be added only once
+			continue // another merge already made this piece, which must be added only once
 		}
 		if n == e.count && n > 0 {
 			l.merge(e.pair)
@@ -114,7 +115,7 @@ func (l *learner) merge(p pair) int32 {
 	to := l.piece(l.pieces[p.left] + l.pieces[p.right])
 	l.merges = append(l.merges, p)
 	l.merged[p] = true
-	touched := map[pair]bool{} // whose counts rose
+	touched := map[pair]bool{} // pairs whose counts have risen
 	for _, at := range l.where[p] {
 		w := &l.words[at]
 		w.pieces = join(w.pieces, p, to, func(q pair, sign int64) {
@@ -137,7 +138,7 @@ func (l *learner) merge(p pair) int32 {
 }
 
 // join replaces every occurrence of the pair in pieces by one piece, from left to right and in
-// place. It calls change, if not nil, for each pair that is gone (-1) or new (1).
+// place. If change is not nil, join calls it with each pair that disappears (-1) or appears (1).
 func join(pieces []int32, p pair, to int32, change func(q pair, sign int64)) []int32 {
 	if !has(pieces, p) {
 		return pieces
@@ -171,13 +172,13 @@ func has(pieces []int32, p pair) bool {
 	return false
 }
 
-// entry is a pair in the queue with its count when it was pushed.
+// entry is a pair in the queue, with the pair's count at the time when it was pushed.
 type entry struct {
 	count int64
 	pair  pair
 }
 
-// queue is a heap with the greatest count on top; among equals, the smallest pair.
+// queue is a heap with the greatest count on top; if counts are equal, the smallest pair is on top.
 type queue []entry
 
 func (q queue) Len() int      { return len(q) }

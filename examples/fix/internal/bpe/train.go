@@ -9,12 +9,13 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 )
 
-// Train learns a vocabulary of size tokens from texts. Special tokens written <|…|> become control
-// tokens, others user-defined ones; wherever they occur in a text, they split it. Each of words
-// becomes one token, even if it is not in the texts, but it must be one word to the pre-tokenizer:
-// "42" and "Ġfor" are, "a_b" is not. The merges of words come first.
+// Train learns a vocabulary of size tokens from texts. The special tokens of the form <|…|> become
+// control tokens, the others user-defined tokens; a special token in a text splits the text. Each
+// of words becomes one token, even if it is not in the texts. It must be a single word for the
+// pre-tokenizer: "42" and "Ġfor" are allowed, "a_b" is not. The merges for words come before all
+// others.
 //
-// Train fails if the texts have too few different pairs for the size.
+// Train fails if the texts have too few different pairs for a vocabulary of that size.
 func Train(texts iter.Seq[string], size int, special []string, words ...string) (*Vocab, error) {
 	if err := checkSpecial(special); err != nil {
 		return nil, err
@@ -80,7 +81,8 @@ func count(texts iter.Seq[string], cut *tokenizer.Cutter, special []string) map[
 	return counts
 }
 
-// marks finds special tokens in text. It is indexed by their first bytes; the longest come first.
+// marks finds special tokens in text. The index is the first byte of a token; the longest tokens
+// come first.
 type marks [256][]string
 
 func newMarks(special []string) *marks {

@@ -14,7 +14,7 @@ import (
 // Pre is the name of the pre-tokenizer, as in the key tokenizer.ggml.pre.
 const Pre = "gpt-2"
 
-// The control tokens that GGUF files name by id, if the vocabulary has them.
+// The control tokens to which keys of a GGUF file refer by id, if the vocabulary has them.
 const (
 	endOfText = "<|endoftext|>" // begins texts, and pads them
 	endOfTurn = "<|im_end|>"    // ends an answer
@@ -77,8 +77,8 @@ func (v *Vocab) Set(w *gguf.Writer) {
 	w.SetBool(base+"add_eos_token", false)
 }
 
-// Parse reads what Save wrote. For any data, it returns a vocabulary that makes a Tokenizer, or an
-// error.
+// Parse reads what Save wrote. For any data, it returns either an error or a vocabulary from which
+// a Tokenizer can be made.
 func Parse(data []byte) (*Vocab, error) {
 	var v Vocab
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -142,7 +142,7 @@ func LoadVocab(path string) (*tokenizer.Tokenizer, error) {
 	return v.Tokenizer()
 }
 
-// Save writes the vocabulary as JSON. The file appears under its name only when it is complete.
+// Save writes the vocabulary as JSON. The file gets its name only when it is complete.
 func (v *Vocab) Save(path string) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -19,9 +19,9 @@ type Source struct {
 	Dir string `json:"dir"` // root directory; for Std the src directory of GOROOT
 }
 
-// Download brings the modules into the module cache with `go mod download` and returns where they
-// are, in the order given. Modules already there need no network. It returns an error for a module
-// whose checksum or licence differs from the manifest's, or that is not available.
+// Download brings the modules into the module cache with `go mod download` and returns their
+// locations, in the given order. Modules already there need no network. It returns an error if a
+// module is not available, or if its checksum or licence differs from the one in the manifest.
 func Download(ctx context.Context, ms []Module) ([]Source, error) {
 	scratch, err := os.MkdirTemp("", "corpus")
 	if err != nil {
@@ -38,7 +38,7 @@ func Download(ctx context.Context, ms []Module) ([]Source, error) {
 		}
 	}
 	got := map[string]downloaded{}
-	if len(args) > 3 { // without arguments, go would look for the scratch module's own requirements
+	if len(args) > 3 { // without arguments, go would look for the requirements of the scratch module itself
 		out, runErr := goCommand(ctx, scratch, args...)
 		if got, err = parseDownloads(out); err != nil {
 			return nil, errors.Join(err, runErr)

@@ -12,7 +12,7 @@ import (
 type encoder struct {
 	tok   *tokenizer.Tokenizer
 	sizes []int // bytes of each token
-	code  uint8 // weight of the code in prompts
+	code  uint8 // weight of code tokens in prompts
 }
 
 func newEncoder(tok *tokenizer.Tokenizer, code int) *encoder {
@@ -29,8 +29,8 @@ func newEncoder(tok *tokenizer.Tokenizer, code int) *encoder {
 // between is the text between two answers.
 const between = "<|im_start|>user\nedited\n<|im_end|>\n<|im_start|>assistant\n"
 
-// encode makes the example of a sample. The answers are learned fully, and the unbroken lines of
-// the function with a small weight.
+// encode makes the example of a sample. The answers have full weight, and the unbroken lines of the
+// function a small weight.
 func (e *encoder) encode(s sample) (dataset.Example, error) {
 	out, err := dataset.Encode(e.tok, s.prompt, s.answers[0], 0)
 	if err != nil {
@@ -56,8 +56,8 @@ func (e *encoder) encode(s sample) (dataset.Example, error) {
 	return out, nil
 }
 
-// weigh sets the weights of the prompt's tokens in the lines to learn, without their numbers and
-// marks.
+// weigh sets the weights of the prompt's tokens in the lines to learn from, except for line numbers
+// and marks.
 func (e *encoder) weigh(out dataset.Example, s sample) error {
 	if s.shown == "" {
 		return nil
@@ -92,7 +92,7 @@ func (e *encoder) weigh(out dataset.Example, s sample) error {
 	return fmt.Errorf("corpus: encode: the tokens do not spell the prompt")
 }
 
-// numberOf returns the number that a line of a function is shown with.
+// numberOf returns the number shown with a line of a function.
 func numberOf(l string) int {
 	n := 0
 	for i := 0; i < len(l) && '0' <= l[i] && l[i] <= '9'; i++ {

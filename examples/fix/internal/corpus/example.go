@@ -24,22 +24,23 @@ type subject struct {
 // A sample is one example as text.
 type sample struct {
 	prompt  string
-	answers []string // each but the first follows a turn that says that the previous edit was made
-	shown   string   // the function in the prompt, "" for none
-	hidden  []int    // lines of shown that must not be learned by heart: the broken ones
+	answers []string // each answer except the first follows a turn that says that the previous edit was made
+	shown   string   // the function in the prompt; "" if there is none
+	hidden  []int    // lines of shown that must not be learned, because they are broken
 }
 
-// Shares sets how many examples have which kind of answer. The rest have one broken line.
+// Shares sets the proportions of the kinds of examples. The examples that no share covers have one
+// broken line.
 type Shares struct {
-	Code   int     // weight of a token of right code in a prompt in the loss, in hundredths of an answer's token
-	States float64 // of all examples: run the tests, choose a function by the report alone, end
-	Clean  float64 // of all examples: the function that was read is right, so read the one at fault
-	Report float64 // of those with broken lines: have a report and marks
-	Many   float64 // of those with broken lines: have two or three of them
+	Code   int     // weight in the loss of a token of unbroken code in a prompt, in hundredths of an answer token's weight
+	States float64 // share of all examples: run the tests, choose a function by the report alone, end
+	Clean  float64 // share of all examples: the function that was read is right, so read the one at fault
+	Report float64 // share of the examples with broken lines that have a report and marks
+	Many   float64 // share of the examples with broken lines that have two or three of them
 }
 
-// Learning returns the shares for the main training: short prompts, many answers, and enough of the
-// code to learn the language, but too little to matter next to the answers.
+// Learning returns the shares for the main training: short prompts, many answers, and code with
+// enough weight to learn the language, but too little to matter compared with the answers.
 func Learning() Shares { return Shares{Code: 12, States: 0.05, Clean: 0.12, Report: 0.4, Many: 0.3} }
 
 // Repairing returns the shares for the last part of the training, which resembles actual repairs.
@@ -54,7 +55,7 @@ func Proving() Shares { return Shares{Code: 12, Report: 0.4} }
 
 const longestEdit = 200 // bytes of a line
 
-// sample draws an example; ok is false if the function yields none.
+// sample draws an example; The result ok is false if the function yields none.
 func (s *subject) sample(rng *rand.Rand, of Shares) (sample, bool) {
 	switch x := rng.Float64(); {
 	case x < of.States:
@@ -67,9 +68,9 @@ func (s *subject) sample(rng *rand.Rand, of Shares) (sample, bool) {
 	return s.broken(rng, 1, of.Report)
 }
 
-// broken breaks up to n lines and asks for them one after another, in random order: which of
-// several is repaired first must not depend on their positions. reported is the probability of a
-// report.
+// broken breaks up to n lines and makes an example that repairs them one after another, in random
+// order, so that the model does not learn to repair them by position. The parameter reported is the
+// probability of a report.
 func (s *subject) broken(rng *rand.Rand, n int, reported float64) (sample, bool) {
 	slips := s.slips(rng, n)
 	if len(slips) == 0 {
@@ -99,7 +100,7 @@ func (s *subject) broken(rng *rand.Rand, n int, reported float64) (sample, bool)
 }
 
 // readLines shows a function so that at least one of lines is visible, if possible: a long function
-// is shown only in part, and each line is in one of its parts.
+// is shown in parts, and each line is in one of the parts.
 func (s *subject) readLines(r repair.Ranked, lines []int, report string, number int) (string, bool) {
 	if len(lines) == 1 {
 		return r.ReadLine(lines[0], report, number, s.size)
@@ -124,8 +125,8 @@ func (s *subject) slips(rng *rand.Rand, n int) []mutate.Mutant {
 	return out
 }
 
-// candidates draws the names that a report lists and the subject's position among them, mostly the
-// first.
+// candidates draws the names in a report, and the subject's position among them, which is usually
+// the first.
 func (s *subject) candidates(rng *rand.Rand) (number int, names []string) {
 	others := s.others(rng, 0)
 	if rng.Float64() < 0.35 {
@@ -145,7 +146,8 @@ func rank(rng *rand.Rand) int {
 	return n
 }
 
-// others draws the names of some of the functions other than the subject, at least that many.
+// others draws the names of some functions other than the subject, at least the given number of
+// them.
 func (s *subject) others(rng *rand.Rand, least int) []string {
 	most := min(len(s.siblings), repair.MaxCandidates-1)
 	n := min(least+rng.IntN(most+1), most)
@@ -159,14 +161,14 @@ func (s *subject) others(rng *rand.Rand, least int) []string {
 }
 
 // told makes up the report of a failing test of the subject, and returns the function as the test
-// would rank it. fn is the subject's text, broken or not.
+// would rank it. The parameter fn is the subject's text, broken or not.
 func (s *subject) told(rng *rand.Rand, names []string, fn repair.Function, must []int) (report string, suggested repair.Ranked) {
 	marks := s.regions.marks(rng, len(s.lines), must)
 	st := s.story(rng, fn)
 	switch x := rng.Float64(); {
 	case x < 0.08: // coverage is unknown
 		clear(marks)
-	case x < 0.36 && len(must) > 0: // a panic, or a test that never ends; mostly the coverage is lost with it
+	case x < 0.36 && len(must) > 0: // a panic or a test that never ends, with which the coverage is usually lost
 		if rng.Float64() < 0.6 {
 			clear(marks)
 		}
@@ -178,8 +180,9 @@ func (s *subject) told(rng *rand.Rand, names []string, fn repair.Function, must 
 	return r.String(), s.ranked(fn, marks, r.Failed)
 }
 
-// panics draws where a fault on a line causes a panic: there, further down in the function, or in
-// another one after the function has returned. The shares are those of verified tasks.
+// panics draws the place of a panic that is caused by a fault on the given line: the same line, a
+// later line of the function, or another function after this one has returned. The probabilities
+// are the shares in verified tasks.
 func (s *subject) panics(rng *rand.Rand, st *story, fault int) {
 	const there, below = 0.42, 0.28
 	switch x := rng.Float64(); {
@@ -195,7 +198,8 @@ func (s *subject) panics(rng *rand.Rand, st *story, fault int) {
 	}
 }
 
-// ranked returns a version of the subject together with the context shown of its package.
+// ranked returns a version of the subject together with the context from its package that is shown
+// with it.
 func (s *subject) ranked(fn repair.Function, marks []repair.Mark, failed []string) repair.Ranked {
 	r := repair.Ranked{Function: fn, Marks: marks}
 	s.names.Complete(&r, failed)
@@ -226,7 +230,7 @@ func (s *subject) clean(rng *rand.Rand) sample {
 	}
 }
 
-// state makes an example of a state in which the answer is not an edit.
+// state makes an example in which the answer is not an edit.
 func (s *subject) state(rng *rand.Rand) sample {
 	x := rng.Float64()
 	if x < 0.1 {

@@ -25,7 +25,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 )
 
-// vocabulary returns a small one of the test's own functions.
+// vocabulary returns a small vocabulary, trained on the functions of this test.
 var vocabulary = sync.OnceValues(func() (*tokenizer.Tokenizer, error) {
 	v, err := bpe.Train(slices.Values([]string{clamp, search, split, reader, long("f", 20)}), 400, []string{
 		"<|endoftext|>", "<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>", "<function=", "</function>", "<parameter=", "</parameter>", "*\t",
@@ -71,8 +71,8 @@ var (
 	readAnswer = regexp.MustCompile(`<parameter=number>\n(\d+)\n`)
 )
 
-// TestBroken: the answers of an example turn the function in its prompt into the one that its
-// author wrote.
+// TestBroken checks that the answers of an example turn the function in its prompt back into the
+// original function.
 func TestBroken(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	reports, many := 0, 0
@@ -126,8 +126,8 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestBrokenInParts: a function that is not shown whole is broken on any line, and the part with
-// that line is shown.
+// TestBrokenInParts checks that any line of a long function may be broken, and that the part with
+// the broken line is shown.
 func TestBrokenInParts(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "l.go", "package l\n\n"+long("Long", 150))
@@ -154,7 +154,7 @@ func TestBrokenInParts(t *testing.T) {
 	}
 }
 
-// candidate returns the function with that number in a prompt's report.
+// candidate returns the function with the given number in a prompt's report.
 func candidate(prompt string, number int) string {
 	m := regexp.MustCompile(`(?m)^` + strconv.Itoa(number) + ` (\S+)$`).FindStringSubmatch(prompt)
 	if m == nil {
@@ -163,7 +163,8 @@ func candidate(prompt string, number int) string {
 	return m[1]
 }
 
-// TestClean: for a function that is right, the answer names another one of the report.
+// TestClean checks that if the shown function is right, the answer names another function of the
+// report.
 func TestClean(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, s := range subjects(t, tinyWriter(t)) {
@@ -184,7 +185,8 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestEncode: tokens spell prompt and answers; the broken lines and the report have no weight.
+// TestEncode checks that the tokens spell prompt and answers, and that the broken lines and the
+// report have no weight.
 func TestEncode(t *testing.T) {
 	w := tinyWriter(t)
 	enc := newEncoder(w.Tokenizer, w.Shares.Code)
@@ -323,7 +325,8 @@ func f(a []int, s string) (n int, err error) {
 }
 `
 
-// TestRegions: if every branch runs, the lines that ran are those in the cover tool's blocks.
+// TestRegions checks that if every branch runs, the lines that ran are those in the blocks of the
+// cover tool.
 func TestRegions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.go")
 	if err := os.WriteFile(path, []byte(covered), 0o644); err != nil {
@@ -364,7 +367,8 @@ func parseFunc(t testing.TB, src string) (*ast.FuncDecl, *token.FileSet) {
 	return f.Decls[len(f.Decls)-1].(*ast.FuncDecl), fset
 }
 
-// TestMarks: the lines that must run do, whichever they are, and other lines do not always run.
+// TestMarks checks that the lines that must run do run, whichever they are, and that other lines do
+// not always run.
 func TestMarks(t *testing.T) {
 	fn, fset := parseFunc(t, covered)
 	r := regions(fset, fn)

@@ -54,7 +54,7 @@ func (im *importer) load(name string) *types.Package {
 	config := types.Config{
 		Importer: importFunc(im.load), IgnoreFuncBodies: true, FakeImportC: true, Error: func(error) {},
 	}
-	p, _ := config.Check(name, fset, files, nil) // errors are ignored; everything that could be checked is there
+	p, _ := config.Check(name, fset, files, nil) // errors are ignored: the package contains whatever could be checked
 	im.packages[name] = p
 	return p
 }
@@ -84,8 +84,8 @@ type importFunc func(string) *types.Package
 
 func (f importFunc) Import(name string) (*types.Package, error) { return f(name), nil }
 
-// parseDir parses the files of a directory that are built on this system, without tests, and keeps
-// those of the package with the most files. If keep is not nil, comments are parsed and keep is
+// parseDir parses the files of a directory that are built on this system, except tests, and keeps
+// the files of the package with the most files. If keep is not nil, comments are parsed and keep is
 // called with the sources.
 func parseDir(fset *token.FileSet, dir string, keep func(name string, src []byte)) []*ast.File {
 	entries, err := os.ReadDir(dir)

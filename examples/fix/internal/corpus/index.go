@@ -17,14 +17,14 @@ import (
 type Index struct {
 	Train, HeldOut []Function
 
-	// Functions left out of Train:
-	Near  int // those that nearly repeat a held-out function
-	Twice int // those equal, token by token, to an earlier function
+	// Numbers of functions that were left out of Train:
+	Near  int // functions that nearly repeat a held-out function
+	Twice int // functions that are equal, token by token, to an earlier function
 }
 
 // Build reads the sources and lists their functions, in the order of the sources. It keeps all
-// held-out functions. It drops the others that nearly repeat a held-out one, or equal an earlier
-// one.
+// held-out functions. Of the other functions, it drops those that nearly repeat a held-out function
+// or equal an earlier one.
 func Build(ctx context.Context, sources []Source) (*Index, error) {
 	scanned := make([][]scannedFunction, len(sources))
 	g, ctx := errgroup.WithContext(ctx)

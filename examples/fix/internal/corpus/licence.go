@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// The sentences that identify a licence, as words only (see words). A text must contain all
+// The sentences that identify a licence, converted by the function words. A text must contain all
 // sentences of a row.
 var licences = []struct {
 	name string
@@ -44,8 +44,8 @@ var licences = []struct {
 }
 
 // Classify names the licences whose wording a text contains, as an SPDX expression ("MIT AND
-// Apache-2.0"), sorted by name. It returns "" if it recognises none. It errs on the side of naming
-// one too many: a text that mentions the GPL is not permissive, whatever else it says.
+// Apache-2.0"), sorted by name. It returns "" if it recognises none. In doubt, it names too many: a
+// text that mentions the GPL is not permissive, whatever else it contains.
 func Classify(text string) string {
 	flat := words(text)
 	var found []string
@@ -84,8 +84,8 @@ func Permissive(expression string) bool {
 	return true
 }
 
-// words converts a text to lower case and keeps only letters and digits, with one space in place of
-// anything else: licence texts differ in quotes, line breaks, indentation and bullets.
+// words converts a text to lower case and replaces everything between letters and digits with one
+// space, since licence texts differ in quotes, line breaks, indentation and bullets.
 func words(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))
@@ -104,8 +104,8 @@ func words(text string) string {
 	return b.String()
 }
 
-// Licence classifies the licence files of a directory together; ok is false if there are none.
-// Files that cover only documentation (LICENSE.docs) do not count.
+// Licence classifies the licence files of a directory together; The result ok is false if there are
+// none. Files that cover only documentation (LICENSE.docs) do not count.
 func Licence(dir string) (expression string, ok bool, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -84,7 +84,7 @@ func write(t testing.TB, dir, name, text string) {
 	}
 }
 
-// FuzzClassify: a text that names the GPL is not permissive, whatever else it says.
+// FuzzClassify checks that a text that names the GPL is not permissive, whatever else it contains.
 func FuzzClassify(f *testing.F) {
 	for _, s := range []string{mit, isc, bsd2, bsd3, bsd4, gpl, "", "\xff é GNU"} {
 		f.Add(s)

@@ -31,7 +31,7 @@ type file struct {
 }
 
 // loadPackage parses and type-checks the package in a directory, ignoring errors. The wanted files
-// are included whether or not they are built on this system, if they parse.
+// are included even if they are not built on this system, as long as they parse.
 func loadPackage(im *importer, dir string, wanted []string) *pkg {
 	p := &pkg{fset: token.NewFileSet(), files: map[string]*file{}}
 	sources := map[string][]byte{}
@@ -76,7 +76,7 @@ func (p *pkg) add(base string, src []byte, f *ast.File) {
 	p.files[base] = out
 }
 
-// names returns the uses of the package's names.
+// names returns the names that the package uses, and how.
 func (p *pkg) names() *repair.Names {
 	if p.known == nil {
 		sources := map[string][]byte{}
@@ -88,7 +88,7 @@ func (p *pkg) names() *repair.Names {
 	return p.known
 }
 
-// find returns a function of the package, or nil if it is not there.
+// find returns a function of the package, or nil if the package does not have it.
 func (p *pkg) find(f Function) (*file, *ast.FuncDecl) {
 	in := p.files[path.Base(f.File)]
 	if in == nil {

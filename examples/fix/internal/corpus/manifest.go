@@ -43,8 +43,8 @@ func Manifest() ([]Module, error) { return ParseManifest(manifest) }
 var sum = regexp.MustCompile(`^h1:[A-Za-z0-9+/]{43}=$`)
 
 // ParseManifest reads a list of modules and checks it: known fields only, valid paths and versions,
-// permissive licences, checksums, a split for each, no module twice, sorted by path, no repository
-// on both sides of the split.
+// permissive licences, checksums, a split for each module, no duplicates, sorted by path, and no
+// repository on both sides of the split.
 func ParseManifest(data []byte) ([]Module, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -99,8 +99,9 @@ func Repository(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// Owner returns the person or organisation in a module path: github.com/a for github.com/a/b, the
-// host for vanity domains, and the whole repository for gopkg.in, whose paths name no owner.
+// Owner returns the part of a module path that identifies a person or organisation: github.com/a
+// for github.com/a/b, the host for vanity domains, and the whole repository for gopkg.in, whose
+// paths name no owner.
 func Owner(path string) string {
 	repo := Repository(path)
 	host, rest, _ := strings.Cut(repo, "/")

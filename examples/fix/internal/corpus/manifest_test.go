@@ -30,9 +30,10 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// TestManifestOwners: no owner is on both sides of the split, because an author's code resembles
-// itself. Two owners are exceptions, whose trained module has nothing by the held-out one's author:
-// brotli is a translation of Google's C code, and pebble and apd are by different teams.
+// TestManifestOwners checks that no owner is on both sides of the split, since code by the same
+// author is similar. Two owners are exceptions, because their modules on the two sides have
+// different authors: brotli is a translation of Google's C code, and pebble and apd are by
+// different teams.
 func TestManifestOwners(t *testing.T) {
 	both := []string{"github.com/andybalholm", "github.com/cockroachdb"}
 	ms := modules(t)
@@ -47,8 +48,8 @@ func TestManifestOwners(t *testing.T) {
 	}
 }
 
-// TestManifestFixes: real bug fixes are taken from released versions of some modules. None of these
-// modules may be trained on.
+// TestManifestFixes checks that the modules from whose released versions real bug fixes are taken
+// are not trained on.
 func TestManifestFixes(t *testing.T) {
 	data, err := os.ReadFile("../realfix/modules.txt")
 	if err != nil {

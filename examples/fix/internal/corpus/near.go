@@ -7,13 +7,14 @@ import (
 	"slices"
 )
 
-// Near finds functions that nearly repeat one of a set: those whose sets of shingles (runs of eight
-// tokens) have a Jaccard similarity of at least four fifths. Comments and layout do not count.
+// Near finds functions that nearly repeat a function of a set. Two functions are near if their sets
+// of shingles (runs of eight tokens) have a Jaccard similarity of at least 0.8. Comments and layout
+// do not count.
 //
 // Candidates come from MinHash signatures in bands (Broder: On the resemblance and containment of
 // documents, 1997; Leskovec, Rajaraman, Ullman: Mining of Massive Datasets, chapter 3) and are then
-// compared exactly. So there are no false positives, and about one in five thousand functions at
-// the threshold is missed.
+// compared exactly. So there are no false positives, and at the threshold, about one in five
+// thousand functions is missed.
 type Near struct {
 	sets  [][]uint64
 	bands map[uint64][]int32
@@ -21,7 +22,7 @@ type Near struct {
 
 const (
 	shingle   = 8   // tokens
-	threshold = 0.8 // of Jaccard similarity
+	threshold = 0.8 // minimum Jaccard similarity
 	bands     = 16
 	rows      = 4 // per band
 )
@@ -38,7 +39,7 @@ func (n *Near) Add(text string) {
 	n.sets = append(n.sets, set)
 }
 
-// Has reports whether a function nearly repeats one of the set.
+// Has reports whether a function nearly repeats a function of the set.
 func (n *Near) Has(text string) bool {
 	set := shingles(text)
 	var seen []int32
@@ -67,7 +68,7 @@ func tokens(text string) []uint64 {
 		if tok == token.EOF {
 			return out
 		}
-		if tok == token.SEMICOLON { // mostly inserted by the scanner at line ends
+		if tok == token.SEMICOLON { // usually inserted by the scanner at the end of a line
 			continue
 		}
 		if lit == "" {
@@ -86,7 +87,7 @@ func hash(s string) uint64 {
 	return h
 }
 
-// shingles returns the distinct hashes of the runs of tokens, sorted. For a text shorter than a
+// shingles returns the distinct hashes of the runs of tokens, sorted. If a text is shorter than one
 // run, it returns the hash of all its tokens.
 func shingles(text string) []uint64 {
 	ts := tokens(text)
@@ -126,8 +127,8 @@ func bandsOf(set []uint64) [bands]uint64 {
 	for i := range sig {
 		least, key := uint64(math.MaxUint64), mix(uint64(i)+1)
 		for _, s := range set {
-			// Multiplying by an odd number and folding is enough: the shingles are already well
-			// mixed.
+			// Multiplying by an odd number and folding is enough, since the hashes of the shingles
+			// are already well mixed.
 			h := (s ^ key) * (key | 1)
 			least = min(least, h^h>>32)
 		}

@@ -34,7 +34,7 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// TestNearExact: Near finds the same functions as a comparison with every function.
+// TestNearExact checks that Near finds the same functions as a comparison with every function.
 //
 // Evidence: training · Modules that are held out stay out of training
 func TestNearExact(t *testing.T) {

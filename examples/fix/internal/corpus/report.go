@@ -12,15 +12,15 @@ import (
 )
 
 // A story makes up the output of a function's failing tests. Real reports come with the verified
-// tasks; these only teach where names and values occur in a report.
+// tasks; made-up ones only teach the positions of names and values in a report.
 type story struct {
 	rng      *rand.Rand
 	file     string // base name
 	pkg      string
 	fn       repair.Function // the function at fault
 	at       repair.Function // the function that panicked
-	panicked int             // its line in the panic's stack trace, 0 for none
-	literals []string        // of the function
+	panicked int             // the line of at in the panic's stack trace; 0 if there is none
+	literals []string        // literals in the function
 }
 
 // report returns the report with the given candidates.
@@ -37,7 +37,7 @@ func (s *story) report(candidates []string) repair.Report {
 	return r
 }
 
-// names returns the function's own name and its receiver's, both as exported names.
+// names returns the names of the function and of its receiver, both as exported names.
 func (s *story) names() (own, recv string) {
 	name := strings.NewReplacer("(", "", "*", "", ")", "").Replace(s.fn.Name)
 	if r, m, ok := strings.Cut(name, "."); ok {
@@ -55,7 +55,7 @@ func title(s string) string {
 
 var suffixes = []string{"", "", "", "Simple", "Basic", "Error", "Errors", "Empty", "Nil", "2", "_Error", "_empty", "Invalid", "Large", "Unicode", "Edge", "RoundTrip", "Concurrent"}
 
-// tests names one to five failing tests: of the function, its type, its file, its package.
+// tests names one to five failing tests, after the function, its type, its file or its package.
 func (s *story) tests() []string {
 	own, recv := s.names()
 	stem := title(strings.ReplaceAll(strings.TrimSuffix(s.file, ".go"), "_", ""))

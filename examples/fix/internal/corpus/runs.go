@@ -8,8 +8,8 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// A region is a body of statements that may or may not run: a function's, a branch's, a loop's, a
-// case's. Each of its own spans is one block of the cover tool.
+// A region is a body of statements that may or may not run: of a function, a branch, a loop or a
+// case. Each span that is directly in a region is one block of the cover tool.
 type region struct {
 	parts  []part
 	chance float64 // probability that it is entered when the code around it runs
@@ -22,7 +22,7 @@ type part struct {
 	inner       *region
 }
 
-// regions describes a function's body; lines count from 1 at the function's first line.
+// regions describes a function's body. Lines are counted from 1 at the function's first line.
 func regions(fset *token.FileSet, fn *ast.FuncDecl) *region {
 	c := cutter{fset: fset, base: fset.PositionFor(fn.Pos(), false).Line - 1}
 	return c.body(fn.Body.Lbrace, fn.Body.End(), fn.Body.List, true, 1)
@@ -36,8 +36,8 @@ type cutter struct {
 func (c cutter) line(p token.Pos) int { return c.fset.PositionFor(p, false).Line - c.base }
 
 // body splits a list of statements at control-flow statements, as the cover tool does. A body
-// without one is a single block down to its closing brace. Otherwise a block begins at a statement
-// and ends at the next control-flow statement, or at the last statement.
+// without such a statement is a single block that extends to its closing brace. Otherwise a block
+// begins at a statement and ends at the next control-flow statement, or at the last statement.
 func (c cutter) body(start, end token.Pos, list []ast.Stmt, toBrace bool, chance float64) *region {
 	r := &region{chance: chance}
 	from, open := c.line(start), true
@@ -78,8 +78,8 @@ func isPanic(s *ast.ExprStmt) bool {
 	return ok && id.Name == "panic"
 }
 
-// statement returns where the block of a statement ends, the regions nested in the statement, and
-// whether it is a control-flow statement, at which the block ends.
+// statement returns the end of the block in which a statement is, the regions nested in the
+// statement, and whether it is a control-flow statement, at which the block ends.
 func (c cutter) statement(s ast.Stmt) (stops token.Pos, inner []*region, steers bool) {
 	switch s := s.(type) {
 	case *ast.IfStmt:
@@ -155,9 +155,9 @@ func (r *region) has(line int) bool {
 	return false
 }
 
-// run simulates tests of the function and sets which lines they ran. They always reach the lines of
-// must, if there are any. A scale above 1 makes branches more likely; one below 1 makes them less
-// likely.
+// run simulates tests of the function and marks in ran the lines that they run. The tests always
+// reach the lines of must, if there are any. With a scale above 1, branches are more likely to run,
+// and with a scale below 1 less likely.
 func (r *region) run(rng *rand.Rand, scale float64, ran []bool, must []int) {
 	for i, p := range r.parts {
 		if p.inner == nil {
@@ -174,14 +174,15 @@ func (r *region) run(rng *rand.Rand, scale float64, ran []bool, must []int) {
 			continue
 		}
 		p.inner.run(rng, scale, ran, must)
-		// If the function is called several times, both ways are taken; a single call takes one.
+		// If the function is called several times, the code in the branch and the code after it
+		// both run; a single call runs only one of them.
 		if p.inner.leaves && !r.needs(i+1, must) && rng.Float64() < 0.15 {
 			return
 		}
 	}
 }
 
-// needs reports whether a part from the given one on contains a line of must.
+// needs reports whether a part with an index of at least from contains a line of must.
 func (r *region) needs(from int, must []int) bool {
 	rest := region{parts: r.parts[from:]}
 	for _, l := range must {
@@ -192,8 +193,8 @@ func (r *region) needs(from int, must []int) bool {
 	return false
 }
 
-// marks draws the marks of a function of n lines as after a test run in which the failing tests run
-// the lines of must.
+// marks draws marks for a function of n lines, like those after a test run in which the failing
+// tests run the lines of must.
 func (r *region) marks(rng *rand.Rand, n int, must []int) []repair.Mark {
 	fails, passes := make([]bool, n), make([]bool, n)
 	r.run(rng, 1, fails, must)

@@ -19,7 +19,7 @@ import (
 const (
 	minLines  = 3
 	maxLines  = 160
-	maxText   = 6000    // bytes of a function; of the longest, a model is shown a third
+	maxText   = 6000    // bytes of a function; a model is shown a third of the longest
 	maxLine   = 250     // bytes of a line, so that no line is truncated
 	maxSource = 1 << 20 // bytes of a file; larger ones are tables
 )
@@ -72,8 +72,8 @@ func Scan(s Source) iter.Seq2[Function, string] {
 	}
 }
 
-// takesDir reports whether a directory may hold code of the module: the go command ignores some,
-// vendored code belongs to another module, and a directory may have its own licence.
+// takesDir reports whether a directory may contain code of the module. It may not if the go command
+// ignores it, if it contains vendored code of another module, or if it has a separate licence.
 func takesDir(dir string) bool {
 	base := filepath.Base(dir)
 	if base == "testdata" || base == "vendor" || base == "cmd" && filepath.Base(filepath.Dir(dir)) == "src" ||

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// long returns a function with that many lines.
+// long returns a function with the given number of lines.
 func long(name string, lines int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "func %s(n int) int {\n", name)

@@ -29,16 +29,16 @@ type Writer struct {
 	Functions []Function
 	Tokenizer *tokenizer.Tokenizer
 	Seed      uint64
-	Count     int // of examples
+	Count     int // number of examples
 	Shares    Shares
 
-	// Progress, if not nil, is called after each package with the number of packages done, that of
-	// all packages, and that of examples so far. Calls do not overlap.
+	// Progress, if not nil, is called after each package with the number of packages done, the
+	// number of all packages, and the number of examples so far. Calls do not overlap.
 	Progress func(done, packages, examples int)
 }
 
-// perModule caps the number of a module's functions that count for its share of the examples, so
-// that large modules do not crowd out the rest.
+// perModule limits the number of a module's functions that count for its share of the examples, so
+// that large modules do not displace the others.
 const perModule = 3000
 
 // spare is the ratio of examples tried to examples wanted: some functions have no mutants, and some
@@ -131,12 +131,12 @@ func (w *Writer) plan() ([]job, error) {
 	return jobs, nil
 }
 
-// rng returns the source of randomness for one use of a function.
+// rng returns the source of randomness for the use-th use of a function.
 func (w *Writer) rng(f Function, use int) *rand.Rand {
 	return rand.New(rand.NewPCG(w.Seed, hash(f.Module+"\x00"+f.File+"\x00"+f.Name)+uint64(f.Line)*0x9e3779b97f4a7c15+uint64(use)))
 }
 
-// one makes the examples of a package.
+// one makes the examples from the functions of one package.
 func (w *Writer) one(im *importer, j job) ([]dataset.Example, error) {
 	var wanted []string
 	for _, f := range j.functions {
@@ -167,7 +167,8 @@ func (w *Writer) one(im *importer, j job) ([]dataset.Example, error) {
 	return out, nil
 }
 
-// subject prepares a function for examples. It returns nil if the function is not there.
+// subject prepares a function for examples. It returns nil if the package does not have the
+// function.
 func (p *pkg) subject(f Function, size func(string) int) *subject {
 	in, decl := p.find(f)
 	if decl == nil {

@@ -1,5 +1,5 @@
-// Package dataset keeps training examples in a file: tokens, and how much the loss of predicting
-// each counts.
+// Package dataset keeps training examples in a file. An example has tokens, and for each token the
+// weight of predicting it in the loss.
 //
 //	w, err := dataset.Create("train.set", tok.Size())
 //	if err != nil { … }
@@ -15,7 +15,7 @@
 // All numbers are little-endian. A header of 24 bytes:
 //
 //	0   8  magic "luthset1"
-//	8   4  vocab: every token is less; at most 65,536
+//	8   4  vocab: every token is less than this; at most 65,536
 //	12  4  CRC-32 (IEEE, as zlib.crc32) of all bytes after the header
 //	16  8  count of records
 //
@@ -47,10 +47,10 @@ package dataset
 type Example struct {
 	Kind    uint8    // action of the answer: one of the Kind constants or a number defined by the caller
 	Tokens  []uint16 // the whole text
-	Weights []uint8  // of each token, in hundredths: Weights[i] is that of predicting Tokens[i] from those before it
+	Weights []uint8  // weights of the tokens, in hundredths: Weights[i] is the weight of predicting Tokens[i] from the tokens before it
 }
 
-// The kinds of examples that Encode makes. Numbers from 16 on are for callers' own kinds.
+// The kinds of examples that Encode makes. Numbers from 16 on are for kinds that callers define.
 const (
 	KindText uint8 = iota // text without a tool call
 	KindRun               // the answer calls run_tests
@@ -61,7 +61,7 @@ const (
 
 // A Set is a whole file in memory.
 type Set struct {
-	Vocab    int // every token is less
+	Vocab    int // every token is less than this
 	Examples []Example
 }
 
@@ -69,7 +69,7 @@ type Set struct {
 const (
 	magic      = "luthset1"
 	headerSize = 24
-	recordSize = 5 // of a record without its tokens
+	recordSize = 5 // size of a record without its tokens
 	maxVocab   = 1 << 16
 	maxTokens  = 1 << 24
 )

@@ -95,7 +95,7 @@ func TestReaderStreams(t *testing.T) {
 	}
 }
 
-// TestFormat compares the bytes with the format in the package's documentation.
+// TestFormat compares the bytes with the format in the package comment.
 func TestFormat(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "train.set")
 	write(t, path, []Example{{Kind: 3, Tokens: []uint16{1, 499}, Weights: []uint8{0, 100}}})
@@ -189,7 +189,7 @@ func TestAbort(t *testing.T) {
 	}
 }
 
-// TestReadErrors: reading a damaged file fails.
+// TestReadErrors checks that reading a damaged file fails.
 func TestReadErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "train.set")
 	write(t, path, random(3))
@@ -218,7 +218,8 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// FuzzParse: any bytes lead to an error or to a Set that can be written and read again.
+// FuzzParse checks that parsing any bytes results in an error or in a Set that can be written and
+// read again.
 //
 // Evidence: training · A kill while a dataset is written keeps the old file
 func FuzzParse(f *testing.F) {

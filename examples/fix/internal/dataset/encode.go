@@ -9,8 +9,8 @@ import (
 
 // The weights of an answer's tokens in the loss, in hundredths.
 const (
-	Decision uint8 = 100 // which tool, which number, every token of a text and those that end it
-	Obvious  uint8 = 20  // a free choice with nothing to learn: that an answer starts with a call and ends after it, that a number ends
+	Decision uint8 = 100 // a tool, a number, every token of a text and the tokens that end it
+	Obvious  uint8 = 20  // a choice with nothing to learn: that an answer starts with a call and ends after it, that a number ends
 	Forced   uint8 = 5   // the only token that the grammar of tool calls permits
 )
 
@@ -18,8 +18,8 @@ const (
 // so that no token spans two of them.
 type Piece struct {
 	Text    string
-	Special bool  // control tokens written in Text become those tokens; else they are ordinary text
-	Weight  uint8 // of each token, in hundredths
+	Special bool  // whether the names of control tokens in Text become control tokens; otherwise they are ordinary text
+	Weight  uint8 // weight of each token, in hundredths
 }
 
 // EncodePieces makes an example from pieces. It fails if there are no tokens, or if the vocabulary
@@ -56,10 +56,10 @@ const (
 //	<|im_start|>user\n … <|im_end|>\n<|im_start|>assistant\n
 //	<tool_call>\n<function=edit_line>\n … </function>\n</tool_call><|im_end|>
 //
-// The control tokens of the frame become those tokens; control tokens that occur in the content, in
-// code or in the output of tests, stay text. Decisions in the answer have weight 100, text that the
-// grammar of tool calls forces has Forced, and the prompt's tokens have promptWeight. The tool's
-// name determines the example's kind.
+// The names of control tokens become control tokens in the frame, but stay text in the content,
+// that is, in code or in the output of tests. Decisions in the answer have weight 100, text that
+// the grammar of tool calls forces has weight Forced, and the prompt's tokens have weight
+// promptWeight. The tool's name determines the example's kind.
 func Encode(tok *tokenizer.Tokenizer, prompt, reply string, promptWeight uint8) (Example, error) {
 	content, ok := strings.CutPrefix(prompt, userStart+userName)
 	if ok {
@@ -91,7 +91,7 @@ const (
 	callEnd    = "</function>\n</tool_call>"
 )
 
-// replyPieces splits an answer into what is decided and what is forced.
+// replyPieces splits an answer into decided and forced pieces.
 func replyPieces(reply string) (uint8, []Piece, error) {
 	body, ok := strings.CutSuffix(reply, turnEnd)
 	if !ok {

@@ -104,8 +104,8 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// TestEncodePromptAsEngine: a prompt has the same tokens as in an engine, and control tokens in its
-// content stay text.
+// TestEncodePromptAsEngine checks that a prompt has the same tokens as in an engine, and that the
+// names of control tokens in its content stay text.
 //
 // Evidence: training · A dataset holds the tokens that the engine makes
 func TestEncodePromptAsEngine(t *testing.T) {

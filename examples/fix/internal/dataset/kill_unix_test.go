@@ -15,14 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killFile and killAt are environment variables for the test's own program when it is run again:
-// what to write, and at which byte to die.
+// killFile and killAt are environment variables with which the test program starts itself again:
+// the file to write, and the byte at which to die.
 const (
 	killFile = "DATASET_TEST_KILL_FILE"
 	killAt   = "DATASET_TEST_KILL_AT"
 )
 
-// TestMain is also the program that TestKill kills.
+// TestMain also runs the process that TestKill kills.
 func TestMain(m *testing.M) {
 	path := os.Getenv(killFile)
 	if path == "" {
@@ -53,8 +53,8 @@ func writeNew(path string, n int) error {
 	return w.Close()
 }
 
-// mortal is a writer that accepts left bytes. Then the kernel kills the process, which has no
-// chance to clean up.
+// mortal is a writer that accepts as many bytes as its field left says. Then the kernel kills the
+// process, which has no chance to clean up.
 type mortal struct {
 	w    io.Writer
 	left int
@@ -74,8 +74,8 @@ func (m *mortal) Write(b []byte) (int, error) {
 	select {}
 }
 
-// TestKill kills a process at many bytes of a file that it is writing: the file is always the old
-// one or the new one.
+// TestKill kills a process at many bytes of a file that it is writing: afterwards the file must be
+// either the old one or the new one.
 //
 // Evidence: training · A kill while a dataset is written keeps the old file
 func TestKill(t *testing.T) {

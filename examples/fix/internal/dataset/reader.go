@@ -14,8 +14,8 @@ import (
 
 // A Reader reads a file example by example.
 type Reader struct {
-	Vocab int // every token is less
-	Count int // of examples
+	Vocab int // every token is less than this
+	Count int // number of examples
 
 	name string
 	in   *bufio.Reader
@@ -81,7 +81,7 @@ func (r *Reader) Next() (Example, error) {
 	return e, nil
 }
 
-// end returns io.EOF if the file ends as it should.
+// end returns io.EOF if the file ends correctly.
 func (r *Reader) end() error {
 	if r.left != 0 {
 		return fmt.Errorf("dataset: read %s: %d bytes behind the last example", r.name, r.left)

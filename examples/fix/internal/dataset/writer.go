@@ -13,10 +13,10 @@ import (
 	"github.com/luthier-dev/luthier/internal/atomicfile"
 )
 
-// A Writer writes examples to a file, which appears under its name only when it is complete:
-// whoever opens it, at any time and after any crash, finds the old file or the new one. A crash can
-// leave a file named .<name>.<digits>.tmp next to it, which may be deleted. A Writer is not safe
-// for concurrent use.
+// A Writer writes examples to a file, which gets its name only when it is complete. So a reader
+// that opens it, at any time and after any crash, finds either the old file or the new one. A crash
+// can leave a file named .<name>.<digits>.tmp in the same directory, which may be deleted. A Writer
+// is not safe for concurrent use.
 type Writer struct {
 	path  string
 	vocab int
@@ -25,19 +25,19 @@ type Writer struct {
 	crc   uint32
 	count uint64
 	buf   []byte
-	err   error // of Write, sticky
+	err   error // first error of Write, which is kept
 
-	closed error // what Close returned
+	closed error // result of Close
 }
 
 // Create returns a Writer for a file of tokens less than vocab. The caller must end with Close,
-// which publishes the file, or Abort, which leaves none.
+// which puts the file in place, or Abort, which leaves no file.
 func Create(path string, vocab int) (*Writer, error) {
 	return create(path, vocab, func(f io.Writer) io.Writer { return f })
 }
 
-// create is Create with a writer between the bytes and the file, with which a test can kill the
-// process at any byte.
+// create is like Create, with an additional writer between the bytes and the file, with which a
+// test can kill the process at any byte.
 func create(path string, vocab int, between func(io.Writer) io.Writer) (*Writer, error) {
 	if vocab < 1 || vocab > maxVocab {
 		return nil, fmt.Errorf("dataset: create %s: a vocabulary of %d; it must have 1 to %d tokens", path, vocab, maxVocab)
@@ -120,7 +120,7 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// shut returns the error of using a Writer after its end.
+// shut returns the error for using a Writer after its end.
 func (w *Writer) shut() error { return fmt.Errorf("dataset: write %s: the writer is closed", w.path) }
 
 func (w *Writer) finish() error {

@@ -10,7 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// TestAdapt: another model takes over after some edits that did not help, once, and not before.
+// TestAdapt checks that another model takes over, only once, after some edits that did not help,
+// and not earlier.
 //
 // Evidence: repair · The model learns the module's own code after three failed edits
 func TestAdapt(t *testing.T) {
@@ -26,10 +27,10 @@ func TestAdapt(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name        string
-		first, then []string // decisions of each model; then is nil if it must not be asked, or has nothing to offer
+		first, then []string // decisions of each model; the second is nil if it must not be asked, or has nothing to offer
 		asked       int
 		fixed       bool
-		left        int // decisions that the first model did not get to make
+		left        int // number of decisions that the first model did not get to make
 	}{
 		{"mended before", append(begin, append(edits(wrong[0], right), "Fixed.")...), nil, 0, true, 0},
 		{"mended after", append(begin, edits(wrong...)...), append(edits(right), "Fixed."), 1, true, 4},
@@ -58,7 +59,7 @@ func TestAdapt(t *testing.T) {
 	}
 }
 
-// exhausted is a model that has no further idea when its decisions are used up.
+// exhausted is a model that has no further idea when its prepared decisions are used up.
 type exhausted struct{ script }
 
 func (e *exhausted) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
@@ -70,7 +71,8 @@ func (e *exhausted) Stream(ctx context.Context, req *agent.Request) iter.Seq2[ag
 	return e.script.Stream(ctx, req)
 }
 
-// TestAdaptWhereNoIdeaIsLeft: another model also takes over if the first has nothing left to try.
+// TestAdaptWhereNoIdeaIsLeft checks that another model also takes over if the first has nothing
+// left to try.
 //
 // Evidence: repair · The model learns the module's own code after three failed edits
 func TestAdaptWhereNoIdeaIsLeft(t *testing.T) {

@@ -59,8 +59,8 @@ func TestHalf(t *testing.T) {
 }
 `
 
-// TestFailingTestsRunAlone: the lines that a module's failing tests and subtests share are marked.
-// If one of them panics, the tests after it still count.
+// TestFailingTestsRunAlone checks that the lines that are common to a module's failing tests and
+// subtests are marked. If one of these tests panics, the tests after it must still count.
 //
 // Evidence: repair · Coverage and stacks rank the functions
 func TestFailingTestsRunAlone(t *testing.T) {

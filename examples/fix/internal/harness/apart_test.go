@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/harness"
 )
 
-// TestTestsApart: tests in a separate directory locate the fault in the packages that they import,
-// even if these have files of the same name.
+// TestTestsApart checks that tests in a separate directory locate the fault in the packages that
+// they import, even if those packages have files of the same name.
 func TestTestsApart(t *testing.T) {
 	t.Parallel()
 	source := strings.NewReplacer("package max\n", "package max\n\nimport \"example.com/max/internal/id\"\n", "return m\n", "return id.Of(m)\n").Replace(maxGo)

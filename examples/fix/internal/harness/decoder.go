@@ -14,32 +14,33 @@ import (
 )
 
 // decoder asks a model for its next decision, excluding the calls that were made before. While the
-// tests fail the answer must be a call.
+// tests fail, the answer must be a call.
 //
-// If the model may either edit or read on, the tool is decided first, then the call by a beam
-// search over whole answers. A joint search would favour reading: an edit shares its tool's
-// probability with many others, a function number with only a few. The probability of edits that
-// were already tried is subtracted from that of the edit tool. So the model reads on once it
-// believes less in the remaining edits of a function than in the other functions.
+// If the model may either edit or read another function, the tool is decided first, and then the
+// call, by a beam search over whole answers. A joint search would favour reading: the probability
+// of the edit tool is divided among many edits, and that of the reading tool among only a few
+// function numbers. The probability of edits that were already tried is subtracted from that of the
+// edit tool. So the model reads another function once the remaining edits of the current one are
+// less likely than the other functions.
 type decoder struct {
 	model   agent.Model
-	former  agent.Model // the model that the current one replaced, nil if none: its list of edits is used together with the new one's
+	former  agent.Model // the model that the current one replaced; nil if none. Its list of edits is used together with the new one's
 	beam    int
 	made    func() []call
 	done    func() bool
-	reading func() int                            // number of the function read last, 0 for none
-	unread  func() bool                           // there are functions left to read
-	parts   func() []string                       // of the function read last, if it is too long to be read at once
-	words   func(context.Context) *repair.Words   // of its package, nil if they are not known
-	adapt   func(ctx context.Context) agent.Model // returns a model to continue with, nil for the same; nil after it was called
+	reading func() int                            // number of the function read last; 0 if none
+	unread  func() bool                           // reports whether there are functions left to read
+	parts   func() []string                       // parts of the function read last, if it is too long to be read at once
+	words   func(context.Context) *repair.Words   // words of the package of that function; nil if they are not known
+	adapt   func(ctx context.Context) agent.Model // returns a model to continue with, or nil for the same one; the field is nil after the call
 	due     func() bool                           // reports whether it is time for adapt
 
 	tells bool            // the model reported the probability of a token
-	spent map[int]float64 // by function, the total probability of its edits that were made
+	spent map[int]float64 // by function, the total probability of the edits that were made
 	edits map[int]*edits  // by function
 }
 
-// Searcher is a model that lists its answers from the likeliest on, as *moe.Model does. A wrapper
+// Searcher is a model that can list its answers, the likeliest first, as *moe.Model does. A wrapper
 // around a model without such a list returns [errors.ErrUnsupported].
 type Searcher interface {
 	Search(ctx context.Context, req *agent.Request) (*moe.Search, error)
@@ -55,8 +56,8 @@ func newDecoder(cfg Config, r *repairer) *decoder {
 	return d
 }
 
-// adaptAfter is the number of edits that are tested before another model is asked for: three of
-// four repairs need no more.
+// adaptAfter is the number of edits that are tested before another model is requested. Three
+// quarters of all repairs need no more edits.
 const adaptAfter = 3
 
 // change switches to another model, if there is one. The previous model's probabilities of the
@@ -127,8 +128,8 @@ func (d *decoder) named(ctx context.Context, req *agent.Request, tool string, at
 	})
 }
 
-// orElse streams an answer, or the other one if the first has no call left to make: every function
-// was read, or every edit that the model suggests was tried.
+// orElse streams the first answer. If that has no call left to make, since every function was read
+// or every suggested edit was tried, it streams the other answer.
 func orElse(first, other iter.Seq2[agent.Chunk, error]) iter.Seq2[agent.Chunk, error] {
 	return func(yield func(agent.Chunk, error) bool) {
 		begun := false
@@ -153,7 +154,7 @@ func (d *decoder) search(ctx context.Context, r *agent.Request) iter.Seq2[agent.
 	return d.model.Stream(ctx, r)
 }
 
-// traced streams a search and passes the probability of its answer to keep, for models that report
+// traced streams a search and passes the probability of its answer to keep, if the model reports
 // it.
 func (d *decoder) traced(ctx context.Context, r *agent.Request, keep func(p float64)) iter.Seq2[agent.Chunk, error] {
 	return func(yield func(agent.Chunk, error) bool) {
@@ -176,7 +177,7 @@ func (d *decoder) traced(ctx context.Context, r *agent.Request, keep func(p floa
 	}
 }
 
-// edited records the probability of an edit of function number at.
+// edited records the probability p of an edit of the function with number at.
 func (d *decoder) edited(at int, p float64) {
 	if d.spent == nil {
 		d.spent = map[int]float64{}
@@ -184,8 +185,8 @@ func (d *decoder) edited(at int, p float64) {
 	d.spent[at] += p
 }
 
-// tool decides between editing function number at and reading another. It returns "" if there is no
-// such choice or the model does not report its probabilities.
+// tool decides between editing the function with number at and reading another one. It returns ""
+// if there is no such choice or the model does not report its probabilities.
 func (d *decoder) tool(ctx context.Context, req *agent.Request, at int) string {
 	var edit, read bool
 	for _, t := range req.Tools {
@@ -202,7 +203,7 @@ func (d *decoder) tool(ctx context.Context, req *agent.Request, at int) string {
 		return ""
 	}
 	weight := map[string]float64{}
-	const enough = 8 // tokens, enough to include the tool's name
+	const enough = 8 // number of tokens, enough to include the tool's name
 	r := *req
 	r.MaxOutput = enough
 	trace := &agent.TokenTrace{Top: 4, Token: func(t agent.Token) {
@@ -215,7 +216,7 @@ func (d *decoder) tool(ctx context.Context, req *agent.Request, at int) string {
 	}}
 	for _, err := range d.model.Stream(agent.WithTokenTrace(ctx, trace), &r) {
 		if err != nil || len(weight) > 0 {
-			break // the error occurs again in the search
+			break // the error will occur again in the search
 		}
 	}
 	switch {

@@ -12,8 +12,8 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// reader is a model that always prefers reading on, but has no other function to read once it has
-// read the only one.
+// reader is a model that always prefers reading, but has nothing left to read once it has read the
+// only function.
 type reader struct{ script }
 
 func (r *reader) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
@@ -33,8 +33,8 @@ func (r *reader) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent
 	}
 }
 
-// TestEditsWhenAllIsRead: a model that prefers functions it has not read still edits when there are
-// none.
+// TestEditsWhenAllIsRead checks that a model that prefers reading still edits when there is no
+// function left to read.
 func TestEditsWhenAllIsRead(t *testing.T) {
 	right := "if i == 0 || x > m {"
 	model := &reader{script{decisions: []string{"run_tests {}", "read_function {\"number\":1}", editLine(4, right), "run_tests {}", "Fixed."}}}

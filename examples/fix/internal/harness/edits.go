@@ -14,31 +14,32 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// edits lists the edits of a function, the likeliest first: of one model in its own order, of two
-// models by their joint probability.
+// edits lists the edits of a function, the likeliest first. With one model, the order is that of
+// the model; with two models, it is that of their joint probability.
 //
-// Two opinions are joined by the product of their probabilities (a logarithmic pool: Genest and
-// Zidek, Combining Probability Distributions, Statistical Science 1 (1986)), so that an edit which
-// one of them considers impossible comes after those which neither does.
+// Two opinions are combined by multiplying their probabilities (a logarithmic pool: Genest and
+// Zidek, Combining Probability Distributions, Statistical Science 1 (1986)), so that an edit that
+// one of them considers impossible comes after all edits that both consider possible.
 type edits struct {
 	opinions []*opinion
 	answers  map[string]*moe.Answer // by the arguments of the call
 	told     map[string]bool
 }
 
-// opinion holds one model's edits drawn so far, with their probabilities.
+// opinion holds the edits that were drawn from one model so far, with their probabilities.
 type opinion struct {
-	draw   func(ctx context.Context) (*moe.Answer, float64, error) // the next edit and its probability, io.EOF after the last
-	chance map[string]float64                                      // by the arguments of the call
-	least  float64                                                 // probability of what was drawn last
+	draw   func(ctx context.Context) (*moe.Answer, float64, error) // returns the next edit and its probability, or io.EOF after the last
+	chance map[string]float64                                      // probabilities, by the arguments of the call
+	least  float64                                                 // probability of the edit drawn last
 	ended  bool
 }
 
 const (
-	// ahead is the number of edits that two opinions are asked for beyond those returned.
+	// ahead is the number of edits that are drawn from each of two opinions in addition to those
+	// already returned.
 	ahead = 20
 	// unheard scales the least probability drawn so far. The product is the assumed probability of
-	// an edit that an opinion has not returned yet.
+	// an edit that was not drawn from an opinion yet.
 	unheard = 0.5
 )
 
@@ -69,7 +70,7 @@ func (e *edits) next(ctx context.Context) (*moe.Answer, float64, error) {
 	return e.answers[best], e.mean(best), nil
 }
 
-// hear draws from an opinion until it holds as many edits as wanted.
+// hear draws from an opinion until it has the wanted number of edits.
 func (e *edits) hear(ctx context.Context, o *opinion, want int) error {
 	for !o.ended && len(o.chance) < want {
 		a, chance, err := o.draw(ctx)
@@ -91,8 +92,8 @@ func (e *edits) hear(ctx context.Context, o *opinion, want int) error {
 	return nil
 }
 
-// joint returns the joint score of an edit under all opinions: the logarithm of a product, without
-// a scale.
+// joint returns the joint score of an edit under all opinions: the logarithm of the product, which
+// is not normalised.
 func (e *edits) joint(args string) float64 {
 	sum := 0.0
 	for _, o := range e.opinions {
@@ -110,7 +111,7 @@ func (e *edits) mean(args string) float64 {
 	return sum / float64(len(e.opinions))
 }
 
-// arguments returns the arguments of the answer's calls, which distinguish it from others.
+// arguments returns the arguments of the answer's calls, which distinguish it from other answers.
 func arguments(a *moe.Answer) string {
 	var b strings.Builder
 	for _, c := range a.Chunks {
@@ -121,9 +122,10 @@ func arguments(a *moe.Answer) string {
 	return b.String()
 }
 
-// list returns the list of edits of function number at. What a model reads before an edit of a
-// function is the same each time, since edits that did not help leave no trace. So one list serves
-// all of them, and its tenth edit that compiles is reached even if a hundred before it do not.
+// list returns the list of edits of the function with number at. Before each edit of a function,
+// the model reads the same text, since edits that did not help leave no trace. So one list serves
+// for all edits, and the tenth edit that compiles is reached even if a hundred edits before it do
+// not compile.
 func (d *decoder) list(ctx context.Context, req *agent.Request, at int) (*edits, error) {
 	e := d.edits[at]
 	if e == nil {
@@ -166,7 +168,8 @@ func (d *decoder) next(ctx context.Context, req *agent.Request, at int, e *edits
 	}
 }
 
-// tell streams an answer with probability p, whose calls get ids of this conversation.
+// tell streams an answer with probability p. The ids of its calls are replaced with ids of this
+// conversation.
 func (d *decoder) tell(ctx context.Context, req *agent.Request, at int, a *moe.Answer, p float64, yield func(agent.Chunk, error) bool) {
 	if outer := agent.ContextTokenTrace(ctx); outer != nil && outer.Token != nil {
 		for _, t := range a.Tokens {

@@ -88,8 +88,8 @@ func TestEditsOfTwoOpinions(t *testing.T) {
 	}
 }
 
-// TestEditsAreNotToldAgain: a second opinion that joins late, when the module has been learned,
-// does not repeat what was tested.
+// TestEditsAreNotToldAgain checks that a second opinion that is added later, after the module has
+// been learned, does not repeat edits that were tested.
 func TestEditsAreNotToldAgain(t *testing.T) {
 	e := editsOf(opinionOf(drawn{args: "a", chance: 0.6}, drawn{args: "b", chance: 0.3}, drawn{args: "c", chance: 0.1}))
 	if a, _, err := e.next(context.Background()); err != nil || arguments(a) != "a" {
@@ -101,8 +101,8 @@ func TestEditsAreNotToldAgain(t *testing.T) {
 	}
 }
 
-// TestEditsAfterAnError: an interrupt loses nothing: the edits drawn before it are still there when
-// the list is asked again.
+// TestEditsAfterAnError checks that an interrupt loses nothing: the edits drawn before it are still
+// there when the list is used again.
 func TestEditsAfterAnError(t *testing.T) {
 	stop := errors.New("stopped")
 	e := editsOf(opinionOf(drawn{args: "a", chance: 0.5}, drawn{err: stop}, drawn{args: "b", chance: 0.3}), opinionOf(drawn{args: "b", chance: 0.9}))

@@ -43,7 +43,7 @@ func (m *Module) Find(ctx context.Context) (*Finding, error) {
 	}
 	m.Generated = generated
 	if len(fns) > 0 {
-		m.checker(fns[0].File) // this takes a second; it is ready by the first edit
+		m.checker(fns[0].File) // building the checker takes a second; it is ready by the first edit
 	}
 	e, err := m.evidence(ctx, p, target)
 	if err != nil {
@@ -67,7 +67,7 @@ func (m *Module) Find(ctx context.Context) (*Finding, error) {
 	return f, nil
 }
 
-// fillNames adds the names to candidates, each from its own package.
+// fillNames adds to the candidates the names of their packages.
 func (m *Module) fillNames(f *Finding) error {
 	known := map[string]*repair.Names{}
 	for i := range f.Ranked[:min(len(f.Ranked), repair.MaxCandidates)] {
@@ -157,8 +157,8 @@ func (m *Module) within(deps []string, path string) []string {
 	return own
 }
 
-// choose picks the package to repair: of those with failing tests, the one that the others depend
-// on.
+// choose picks the package to repair: among the packages with failing tests, the one on which the
+// others depend.
 func (m *Module) choose(runs map[string]*packageRun) (*packageRun, error) {
 	var failing, unbuilt, silent, hung []*packageRun
 	tests := 0
@@ -203,7 +203,7 @@ func (m *Module) choose(runs map[string]*packageRun) (*packageRun, error) {
 	return failing[0], nil
 }
 
-// depth counts the other failing packages that a package imports, directly or indirectly.
+// depth counts the other failing packages that the package of r imports, directly or indirectly.
 func (m *Module) depth(r *packageRun, failing []*packageRun) int {
 	n := 0
 	for _, o := range failing {
@@ -245,7 +245,7 @@ func (m *Module) evidence(ctx context.Context, p *listed, r *packageRun) (repair
 	}
 	defer os.Remove(bin)
 	failing, passed := r.failing, r.passed
-	if len(e.Stack) > 0 { // the panic also ended the tests after it
+	if len(e.Stack) > 0 { // the panic also prevented the tests after it
 		runs, err := m.runTests(ctx, "-skip="+repair.SelectTests(r.failed), p.ImportPath)
 		if err != nil {
 			return e, err
@@ -267,7 +267,7 @@ func (m *Module) evidence(ctx context.Context, p *listed, r *packageRun) (repair
 	return e, err
 }
 
-// alone runs failing tests one by one for their coverage, as many as time allows.
+// alone runs failing tests one by one for their coverage, until the time for that is used up.
 func (m *Module) alone(ctx context.Context, p *listed, bin string, names []string) ([]repair.Profile, error) {
 	var list []repair.Profile
 	for begin := time.Now(); len(names) > 0 && time.Since(begin) < m.limit; names = names[1:] {
@@ -294,8 +294,8 @@ func (m *Module) together(ctx context.Context, p *listed, bin string, tests []st
 	return []repair.Profile{profile}, nil
 }
 
-// profile runs tests and returns their coverage, or nil if they do not write it. failed reports
-// whether they fail.
+// profile runs tests and returns their coverage, or nil if they do not write it. The result failed
+// reports whether they fail.
 func (m *Module) profile(ctx context.Context, p *listed, bin string, tests []string) (_ repair.Profile, failed bool, err error) {
 	out := filepath.Join(m.scratch, "cover.out")
 	if err := os.RemoveAll(out); err != nil {
@@ -316,8 +316,8 @@ func (m *Module) profile(ctx context.Context, p *listed, bin string, tests []str
 	return profile, !exit.Success(), err
 }
 
-// further ranks the functions of packages that the package imports, in case the fault is in one of
-// them.
+// further ranks functions of packages that the chosen package imports, in case the fault is in one
+// of them.
 func (m *Module) further(p *listed, e repair.Evidence) []repair.Ranked {
 	var fns []repair.Function
 	for _, d := range p.Deps {
@@ -329,7 +329,7 @@ func (m *Module) further(p *listed, e repair.Evidence) []repair.Ranked {
 	}
 	ranked := repair.Rank(fns, e)
 	if len(e.Failing) == 0 && len(e.Stack) == 0 {
-		return nil // only their names would support them
+		return nil // there would be no evidence except their names
 	}
 	return slices.DeleteFunc(ranked, func(r repair.Ranked) bool {
 		return !slices.ContainsFunc(r.Marks, func(k repair.Mark) bool { return k != repair.NotRun })

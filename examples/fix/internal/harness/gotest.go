@@ -44,18 +44,19 @@ func (p *listed) rel(workspace, name string) string {
 type packageRun struct {
 	path    string
 	failed  []string // top-level tests
-	failing []string // as failed, and their failing subtests
+	failing []string // the tests in failed, and their failing subtests
 	passed  []string
 	skipped []string
-	text    map[string]string // output of each test, "" for the package's own
+	text    map[string]string // output of each test; the key "" is for output of the package itself
 	status  string            // pass, fail or skip
-	build   string            // the compiler's output, if any
+	build   string            // output of the compiler, if any
 }
 
 // ok reports whether the package passed or was skipped.
 func (p *packageRun) ok() bool { return p.status != "fail" }
 
-// output returns the output of the failing tests, and of what ended the run.
+// output returns the output of the failing tests, and the output that explains a premature end of
+// the run.
 func (p *packageRun) output() string {
 	var b strings.Builder
 	for _, t := range append(slices.Clone(p.failed), "") {
@@ -73,7 +74,7 @@ var (
 
 func (p *packageRun) timedOut() bool { return timedOut.MatchString(p.output()) }
 
-// hung returns the tests that were running at the timeout.
+// hung returns the tests that were running when the time limit was reached.
 func (p *packageRun) hung() []string {
 	var names []string
 	for _, m := range hanging.FindAllStringSubmatch(p.output(), -1) {
@@ -196,7 +197,7 @@ var (
 	needsGo       = regexp.MustCompile(`requires go >= ([\w.]+)`)
 )
 
-// explain returns a sentence that says why the go command could not begin.
+// explain returns an error with a sentence that explains why the go command could not begin.
 func (m *Module) explain(out string) error {
 	download := fmt.Sprintf("run \"go mod download\" in %s first", m.Root)
 	if x := missingModule.FindStringSubmatch(out); x != nil {

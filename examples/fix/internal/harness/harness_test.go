@@ -126,8 +126,8 @@ func TestOne(t *testing.T) {
 `
 )
 
-// TestRepair goes through everything that can happen on the way to a repair, in a module with
-// Windows line endings.
+// TestRepair covers everything that can happen during a repair, in a module with Windows line
+// endings.
 //
 // Evidence: repair · fix repairs a line and writes once, or changes nothing
 func TestRepair(t *testing.T) {
@@ -151,7 +151,7 @@ func TestRepair(t *testing.T) {
 		editLine(4, "if i == 0 || x < n {"),  // does not compile
 		editLine(4, "if i == 0 || x <= m {"), // does not help
 		"run_tests {}",
-		editLine(4, "if i == 0 || x <= m {"), // again
+		editLine(4, "if i == 0 || x <= m {"), // repeated
 		editLine(4, "if i == 0 || x > m {"),
 		"run_tests {}",
 		"Fixed.",
@@ -201,8 +201,8 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// TestGiveUp: the run ends when the edits are used up, and a file that changed in the meantime is
-// left alone.
+// TestGiveUp checks that the run ends when the edits are used up, and that a file that changed in
+// the meantime is not written.
 //
 // Evidence: repair · fix repairs a line and writes once, or changes nothing
 func TestGiveUp(t *testing.T) {

@@ -11,23 +11,23 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// Learner makes models adapted to the module under repair: the base model, after some seconds of
-// training on faults made up in the module's own functions (see package adapt). It is safe for
-// concurrent use.
+// Learner makes models that are adapted to the module under repair: it trains the base model for
+// some seconds on faults that are introduced into the module's functions (see package adapt). It is
+// safe for concurrent use.
 type Learner struct {
 	Weights []byte     // GGUF file of the model
 	Config  moe.Config // how the resulting models are loaded
 
-	Tokens  int64         // to learn from; 0 means 250,000
+	Tokens  int64         // number of tokens to learn from; 0 means 250,000
 	Limit   time.Duration // time limit; 0 means none
 	Workers int           // goroutines that compute; 0 means one for each processor
 }
 
 // Learn returns a model adapted to the module with this path and root directory, and a summary of
-// the training. The package in directory dir has priority. Functions that may hold the fault are
-// left out: without reports this for each, by file relative to the root and name. progress, if not
-// nil, is called with the share that is done. An error that wraps [adapt.ErrTooLittle] means that
-// there is not enough code.
+// the training. The package in directory dir has priority. Functions that may contain the fault are
+// left out: the function without reports this for each, given the file relative to the root and the
+// name. If progress is not nil, it is called with the completed share. An error that wraps
+// [adapt.ErrTooLittle] means that there is not enough code.
 func (l *Learner) Learn(ctx context.Context, module, root, dir string, without func(file, name string) bool, progress func(done float64)) (*moe.Model, *adapt.Learned, error) {
 	learnt, err := adapt.Learn(ctx, adapt.Config{
 		Model: l.Weights, Module: module, Root: root, Package: dir, Goroot: build.Default.GOROOT, Without: without,
@@ -43,8 +43,8 @@ func (l *Learner) Learn(ctx context.Context, module, root, dir string, without f
 	return m, learnt, nil
 }
 
-// Learn calls [Learner.Learn] for the module under repair and the chosen package. Ranked functions
-// may be broken, so they are not learned.
+// Learn calls [Learner.Learn] for the module under repair and the chosen package. The functions
+// that f ranks may be broken, so they are not learned.
 func (m *Module) Learn(ctx context.Context, l *Learner, f *Finding, progress func(done float64)) (*moe.Model, *adapt.Learned, error) {
 	ranked := map[string]bool{}
 	for _, r := range f.Ranked {

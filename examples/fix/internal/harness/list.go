@@ -19,27 +19,28 @@ import (
 // shown in parts, the lists for the parts are merged.
 type listing struct {
 	lists  []list
-	weight float64 // total of all lists
+	weight float64 // total weight of all lists
 }
 
 type list struct {
 	search *moe.Search
-	weight float64     // of its probabilities relative to other lists
-	most   float64     // upper bound on the score of the next edit before it is drawn
-	head   *moe.Answer // the next edit, nil before it is drawn
+	weight float64     // weight of the list's probabilities relative to other lists
+	most   float64     // upper bound on the score of the next edit, before it is drawn
+	head   *moe.Answer // the next edit; nil before it is drawn
 	ended  bool
 }
 
 // partWeight is the weight of the probabilities for a part of a function, relative to the function
-// as first shown. Most parts hold no fault, which the model cannot know if it sees nothing else. Of
-// values from 1 to 1/8 this one repaired most of 96 verified faults in held-out modules, in
-// functions that are not shown whole: 46 within ten edits, 39 without parts.
+// as first shown. Most parts do not contain the fault, but a model that sees only one part cannot
+// know that. Of the values from 1 to 1/8, this one repaired the most of 96 verified faults in
+// held-out modules, in functions that are too long to be shown completely: 46 within ten edits,
+// compared with 39 without parts.
 const partWeight = 0.22
 
 func (l *list) chance() float64 { return math.Exp(l.head.LogProb) * l.weight }
 
-// next returns the next edit and its probability, or io.EOF after the last. An edit that several
-// parts suggest is returned once for each.
+// next returns the next edit and its probability, or io.EOF after the last. An edit that is
+// suggested for several parts is returned once for each part.
 func (l *listing) next(ctx context.Context) (*moe.Answer, float64, error) {
 	best, err := l.best(ctx)
 	if best == nil {
@@ -50,8 +51,9 @@ func (l *listing) next(ctx context.Context) (*moe.Answer, float64, error) {
 	return a, chance / l.weight, nil
 }
 
-// best returns the list with the likeliest next edit, or nil if all have ended. Lists that cannot
-// hold it are not drawn from, which is the case for most parts of a long function.
+// best returns the list with the likeliest next edit, or nil if all have ended. No edits are drawn
+// from lists that cannot contain the likeliest edit, which applies to most parts of a long
+// function.
 func (l *listing) best(ctx context.Context) (*list, error) {
 	for {
 		var best, ask *list
@@ -74,7 +76,7 @@ func (l *listing) best(ctx context.Context) (*list, error) {
 	}
 }
 
-// fill draws the next edit.
+// fill draws the next edit of a list.
 func (l *list) fill(ctx context.Context) (err error) {
 	if l.head, err = l.search.Next(ctx); errors.Is(err, io.EOF) {
 		l.ended, err = true, nil
@@ -82,8 +84,8 @@ func (l *list) fill(ctx context.Context) (err error) {
 	return err
 }
 
-// newListing begins to list a model's edits of a function with these parts, in a package with these
-// words.
+// newListing begins to list a model's edits of a function with these parts, in a package that may
+// contain these words.
 func newListing(ctx context.Context, m agent.Model, req *agent.Request, parts []string, words *repair.Words) (*listing, error) {
 	searcher, ok := m.(Searcher)
 	if !ok {
@@ -111,7 +113,7 @@ func newListing(ctx context.Context, m agent.Model, req *agent.Request, parts []
 	return l, nil
 }
 
-// showing returns the conversation with the text of the function that was read last replaced.
+// showing returns the conversation in which text replaces the function that was read last.
 func showing(messages []agent.Message, text string) []agent.Message {
 	out := slices.Clone(messages)
 	for i := len(out) - 1; i >= 0; i-- {

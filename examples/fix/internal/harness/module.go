@@ -22,31 +22,31 @@ import (
 
 // Module is a Go module on disk as a [Case]. Its tests run in a sandbox over a private view of the
 // module, without a network, and edits are applied through an overlay of the go command. So the
-// directory itself is never written, whatever happens to the program.
+// directory itself is never written, even if the program crashes.
 type Module struct {
 	Root    string // directory of its go.mod
 	Path    string // its module path
 	Package string // import path of the package under repair, once Find has chosen it
 
-	Tests     int      // that ran in the package
-	Generated []string // files of the package that are not edited because they are generated
-	Others    []string // other packages that fail
-	Runs      int      // of tests, not counting the first
+	Tests     int      // number of tests that ran in the package
+	Generated []string // files of the package that are not edited, because they are generated
+	Others    []string // other packages whose tests fail
+	Runs      int      // number of test runs, not counting the first
 
 	sb      sandbox.Sandbox
 	scratch string // directory for edited files, the overlay and the test binary
-	below   string // pattern of the packages to look at, "./..." or "./sub/..."
+	below   string // pattern of the packages to consider, "./..." or "./sub/..."
 	limit   time.Duration
 	env     []string
 	needs   []*modfile.Require // requirements in go.mod
 
 	list    map[string]*listed // packages of the module by import path
 	broken  map[string]*packageRun
-	sources map[string][]byte // by file, relative to the root
+	sources map[string][]byte // contents by file, relative to the root
 	finding *Finding
 
 	checkers map[string]*checkerOf // by directory
-	life     context.Context       // of background work; stop ends it
+	life     context.Context       // context of background work; stop ends it
 	stop     context.CancelFunc
 	mu       sync.Mutex
 }
@@ -100,7 +100,7 @@ func OpenModule(ctx context.Context, dir string, cfg ModuleConfig) (*Module, err
 }
 
 // tagsOf returns the flag in GOFLAGS that selects the files to build, or "" if there is none. The
-// other flags concern downloads or output, which are set here.
+// other flags concern downloads or output, for which this package sets its own flags.
 func tagsOf(goflags string) string {
 	tags := ""
 	for _, f := range strings.Fields(goflags) {
@@ -122,7 +122,7 @@ func (m *Module) Close() error {
 	return errors.Join(m.sb.Close(), os.RemoveAll(m.scratch))
 }
 
-// Isolation returns how strongly the tests are isolated from the host.
+// Isolation returns the degree to which the tests are isolated from the host.
 func (m *Module) Isolation() sandbox.Isolation { return m.sb.Isolation() }
 
 // findModule returns the root of a directory's module and the pattern of the packages at and below
@@ -175,8 +175,8 @@ func replaced(root string, mod *modfile.File) []string {
 	return dirs
 }
 
-// Source implements [Case]. It returns the text read by the first call: the file is compared with
-// it before it is changed.
+// Source implements [Case]. Every call returns the text that the first call read: before the file
+// is changed, it is compared with that text.
 func (m *Module) Source(file string) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -232,7 +232,7 @@ func (m *Module) checker(file string) *checkerOf {
 	m.checkers[dir] = c
 	go func() {
 		defer close(c.ready)
-		// This runs on the host, outside the sandbox: it compiles and runs nothing of the module,
+		// This runs on the host, outside the sandbox: it compiles and runs no code of the module,
 		// and must not write go.mod.
 		env := append(os.Environ(), m.env...)
 		env = append(env, "GOFLAGS="+strings.ReplaceAll(strings.TrimPrefix(m.env[0], "GOFLAGS="), "-mod=mod", "-mod=readonly"), "CGO_ENABLED=0")
@@ -266,8 +266,8 @@ func (m *Module) Words(ctx context.Context, file string) *repair.Words {
 	return c.Words()
 }
 
-// checked returns the checker of a file and the file's name in it. The checker is nil if it does
-// not know the file.
+// checked returns the checker of a file's package, and the file's name in the checker. The checker
+// is nil if it does not include the file.
 func (m *Module) checked(ctx context.Context, file string) (c *repair.Checker, name string, err error) {
 	of := m.checker(file)
 	select {
@@ -276,7 +276,7 @@ func (m *Module) checked(ctx context.Context, file string) (c *repair.Checker, n
 		return nil, "", ctx.Err()
 	}
 	name = filepath.Join(m.Root, filepath.FromSlash(file))
-	if of.err != nil || !slices.Contains(of.c.Files(), name) { // checks run without cgo, on which other files may depend
+	if of.err != nil || !slices.Contains(of.c.Files(), name) { // checks run without cgo, but other files may depend on it
 		return nil, "", nil
 	}
 	return of.c, name, nil

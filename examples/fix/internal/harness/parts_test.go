@@ -47,8 +47,8 @@ func (l long) Test(_ context.Context, e *harness.Edit) (*harness.Verdict, error)
 	return &harness.Verdict{OK: e.New == longRight}, nil
 }
 
-// TestLongFunctionsAreReadInParts: a fault in a long function is found even in a line that the
-// model is not shown first.
+// TestLongFunctionsAreReadInParts checks that a fault in a long function is found even in a line
+// that is not in the part that the model reads first.
 //
 // Evidence: repair · Long functions are read in parts
 func TestLongFunctionsAreReadInParts(t *testing.T) {

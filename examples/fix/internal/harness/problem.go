@@ -2,7 +2,7 @@ package harness
 
 import "fmt"
 
-// Problem is a reason not to begin a repair, or to stop, in a sentence for the user.
+// Problem is a reason not to begin a repair, or to stop it, as a sentence for the user.
 type Problem struct {
 	Text string
 	Err  error // the underlying error, if any

@@ -24,22 +24,22 @@ type Counter interface {
 // repairer is the state of one repair, shared by the three tools.
 type repairer struct {
 	c        Case
-	function bool             // function scope: a single candidate
+	function bool             // whether only a single function is offered
 	count    func(string) int // number of tokens in a text; nil if the model does not count
 
 	mu      sync.Mutex
 	finding *Finding
 	report  string
-	current int             // the function read last, 0 for none
+	current int             // number of the function read last; 0 if none
 	read    map[int]bool    // functions read since the last edit that was tested
-	tried   map[string]bool // tokens of functions after an edit that was made, each with the function's number in front
+	tried   map[string]bool // token sequences of edited functions that were tried, each prefixed with the function's number
 	avoid   map[int][]json.RawMessage
 	nowhere []call // calls that were refused or malformed in the current state, and would be so again
 	pending *Edit
 	fixed   *Edit
 	edits   []Edit // edits that were tested
 	refused int
-	fatal   error // the tests could not be run
+	fatal   error // the error of tests that could not be run
 }
 
 func newRepairer(c Case, functionScope bool) *repairer {
@@ -83,7 +83,7 @@ func (r *repairer) test(ctx context.Context) (string, error) {
 	e := r.pending
 	r.nowhere = nil
 	v, err := r.c.Test(ctx, e)
-	if errors.Is(err, ErrCompile) { // an error that the type checker alone did not find
+	if errors.Is(err, ErrCompile) { // the type checker alone did not find this error
 		r.pending = nil
 		r.refused++
 		return repair.ResultFailing, nil
@@ -141,7 +141,7 @@ func (r *repairer) editLine(ctx context.Context, line int, text string) string {
 	return repair.ResultEdited(line)
 }
 
-// prepare makes the edit, unless there is a reason to refuse it.
+// prepare makes the edit, or returns an error with the reason to refuse it.
 func (r *repairer) prepare(ctx context.Context, line int, text string) (*Edit, error) {
 	f := r.finding.Ranked[r.current-1].Function
 	before, err := r.c.Source(f.File)
@@ -159,14 +159,14 @@ func (r *repairer) prepare(ctx context.Context, line int, text string) (*Edit, e
 	if err := r.c.Check(ctx, f.File, after); err != nil {
 		return nil, err
 	}
-	r.tried[key] = true // not earlier: code with the same tokens may compile with different white space
+	r.tried[key] = true // not earlier: code with the same tokens may compile if its white space is different
 	e := &Edit{Number: r.current, Function: f, Line: line, Old: strings.TrimSpace(strings.Split(f.Text, "\n")[line-1]),
 		New: strings.TrimSpace(text), Before: before, After: after}
 	return e, e.confirm()
 }
 
-// confirm makes the edit with the edit engine, as the change of one function in the file that was
-// read, and compares the results: a line put in the wrong place would be found here.
+// confirm makes the same edit with the edit engine, as a change of one function in the file that
+// was read, and compares the results. It would detect a line in the wrong place.
 func (e *Edit) confirm() error {
 	from, to := e.Replacement()
 	res, err := edit.Replace(string(e.Before), edit.Replacement{Old: from, New: to, Base: string(e.Before)})
@@ -179,8 +179,8 @@ func (e *Edit) confirm() error {
 	return nil
 }
 
-// Replacement returns the edit as a text to replace, which occurs in the file exactly once, and its
-// replacement.
+// Replacement returns the edit as a text that occurs in the file exactly once, and the text that
+// replaces it.
 func (e *Edit) Replacement() (from, to string) {
 	lines := strings.SplitAfter(string(e.Before), "\n")
 	edited := strings.SplitAfter(string(e.After), "\n")
@@ -209,8 +209,8 @@ type call struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// made returns the calls that would lead nowhere new: edits tried in the current function,
-// functions that were read and not edited since, and another run of the same tests.
+// made returns the calls that would bring no progress: edits that were already tried in the current
+// function, reading a function again that was not edited since, and another run of the same tests.
 func (r *repairer) made() []call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -237,7 +237,7 @@ func (r *repairer) done() bool {
 	return r.fixed != nil
 }
 
-// found returns the finding, or nil before the tests ran.
+// found returns the finding, or nil if the tests have not run yet.
 func (r *repairer) found() *Finding {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -290,7 +290,7 @@ func (r *repairer) words(ctx context.Context) *repair.Words {
 	return s.Words(ctx, r.finding.Ranked[r.current-1].File)
 }
 
-// number returns the number of the function read last if it may be edited now, else 0.
+// number returns the number of the function read last if it may be edited now, otherwise 0.
 func (r *repairer) number() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -300,7 +300,7 @@ func (r *repairer) number() int {
 	return r.current
 }
 
-// unread reports whether the report has a function that was not read since the last tested edit.
+// unread reports whether the report lists a function that was not read since the last tested edit.
 func (r *repairer) unread() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,53 +20,53 @@ type Config struct {
 
 	Edits         int  // limit of tested edits; 0 means 10
 	Beam          int  // width of the beam search for each decision; 0 means 8
-	FunctionScope bool // only the function that is ranked first is offered
+	FunctionScope bool // whether only the function that is ranked first is offered
 	OnStep        func(Step)
 
 	// Adapt, if not nil, is called once with the finding, after three edits that did not help
-	// (fewer if Edits is less than 6) or when Model has no further idea. The model it returns
-	// decides from then on; the order of a function's edits is then decided by both together. If
-	// Adapt returns nil, Model continues alone.
+	// (fewer if Edits is less than 6) or when Model has no further idea. The model that it returns
+	// decides from then on; the order of a function's edits is then determined by both models
+	// together. If Adapt returns nil, Model continues alone.
 	Adapt func(ctx context.Context, f *Finding) agent.Model
 }
 
 // Step is a decision of the model and its result.
 type Step struct {
 	N           int
-	Tool        string // "" for an answer in words
+	Tool        string // "" if the answer is text
 	Args        json.RawMessage
-	Function    string  // subject of a read or an edit
-	Result      string  // of the tool, or the answer
+	Function    string  // the function that is read or edited
+	Result      string  // result of the tool, or the text of the answer
 	Failed      bool    // the call was refused or violated its schema, or the edit did not help
-	Probability float64 // of the whole decision under the model; 0 if the model does not report it
+	Probability float64 // probability of the whole decision under the model; 0 if the model does not report it
 	Thought     time.Duration
-	Took        time.Duration // by the tool
+	Took        time.Duration // duration of the tool call
 }
 
 // Result is the outcome of a repair.
 type Result struct {
-	Fixed   *Edit  // the edit with which the tests pass, nil if none was found
-	Edits   []Edit // that were tested, in order
+	Fixed   *Edit  // the edit with which the tests pass; nil if none was found
+	Edits   []Edit // tested edits, in order
 	Refused int    // calls that were refused
 	Calls   int    // tool calls
-	Invalid int    // of Calls, those that violated their tool's schema
+	Invalid int    // number of Calls that violated their tool's schema
 	Steps   int
-	Why     string // why the repair ended
+	Why     string // reason why the repair ended
 	Usage   agent.Usage
 	Thought time.Duration // time spent by the model
 	Took    time.Duration
 }
 
-// patience is the number of decisions in a row without a test run after which a model counts as
-// having no further idea. In a small function nearly all of a model's edits may be refused: a
-// held-out one was repaired after more than two hundred refusals in a row. Without this limit, a
-// model that repeats the same call would never end.
+// patience is the number of consecutive decisions without a test run after which a model counts as
+// having no further idea. In a small function, nearly all of a model's edits may be refused: one
+// held-out function was repaired after more than two hundred refusals in a row. Without this limit,
+// a model that repeats the same call would never end.
 const patience = 1000
 
 const system = "You repair Go code: run the tests, read the functions that may be at fault, and change the one line that is wrong."
 
-// Run repairs a case. It returns an error if the repair could not be tried to its end; not finding
-// a repair is not an error.
+// Run repairs a case. It returns an error if the attempt could not be completed; not finding a
+// repair is not an error.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if cfg.Edits == 0 {
 		cfg.Edits = 10
@@ -108,8 +108,8 @@ type watcher struct {
 	logProb float64
 	tokens  int
 	since   time.Time
-	tested  int // the step whose call last tested an edit
-	edits   int // edits tested up to that step
+	tested  int // the step whose call was the last to test an edit
+	edits   int // number of edits tested up to that step
 	res     Result
 	step    Step
 }
@@ -145,7 +145,7 @@ func (w *watcher) watch(run agent.Run) (*Result, error) {
 	return &w.res, nil
 }
 
-// over reports whether a call was the last, and records the reason.
+// over reports whether a call was the last one, and records the reason.
 func (w *watcher) over() bool {
 	if n := w.r.tested(); n > w.edits {
 		w.edits, w.tested = n, w.res.Steps
@@ -176,7 +176,7 @@ func (w *watcher) failed(err error) (*Result, error) {
 	return &w.res, err
 }
 
-// said handles a message of the model.
+// said handles a message from the model.
 func (w *watcher) said(m agent.Message) {
 	if m.Role != agent.RoleAssistant {
 		return
@@ -188,8 +188,8 @@ func (w *watcher) said(m agent.Message) {
 	}
 }
 
-// decided begins a step when its decision is known: a call may start, and even end, before the
-// message that contains it arrives.
+// decided begins a step as soon as its decision is known: a call may start, and even end, before
+// the message with the call arrives.
 func (w *watcher) decided() {
 	if w.step.N == w.res.Steps {
 		return
@@ -203,7 +203,7 @@ func (w *watcher) decided() {
 
 // called handles a finished call.
 func (w *watcher) called(ev agent.CallDone) {
-	w.decided() // a refused call ends without having started
+	w.decided() // a refused call ends without being started
 	s := w.step
 	s.Tool, s.Args, s.Result, s.Took = ev.Call.Name, ev.Call.Args, ev.Result.Text(), ev.Duration
 	if s.Tool != repair.ToolRun {

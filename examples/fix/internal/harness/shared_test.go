@@ -16,8 +16,8 @@ import (
 	"github.com/luthier-dev/luthier/router/moe/embedded"
 )
 
-// TestRepairsShareAModel: repairs that run at the same time on one model give the same results as
-// each alone.
+// TestRepairsShareAModel checks that repairs that run concurrently on one model have the same
+// results as when they run alone.
 func TestRepairsShareAModel(t *testing.T) {
 	m, err := embedded.Load(moe.Config{})
 	if err != nil {
@@ -57,8 +57,9 @@ func (p picky) Check(context.Context, string, []byte) error {
 	return nil
 }
 
-// TestTenEditsAreFound: the model gets ten edits tested even if most of its edits are refused, each
-// the likeliest of those left. This also holds if another model with its own list takes over.
+// TestTenEditsAreFound checks that ten edits of a model are tested even if most of its edits are
+// refused, and that each is the likeliest of the remaining ones. This must also hold if another
+// model with a separate list takes over.
 //
 // Evidence: engine · Calls that were tried can be excluded
 // Evidence: repair · The model learns the module's own code after three failed edits

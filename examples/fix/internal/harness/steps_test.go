@@ -17,7 +17,7 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// onPaper is a case that accepts any edit and passes with one.
+// onPaper is a case that accepts any edit, and whose tests pass with one of them.
 type onPaper struct{ right string }
 
 func (onPaper) Find(context.Context) (*harness.Finding, error) {
@@ -38,8 +38,8 @@ func (c onPaper) Test(_ context.Context, e *harness.Edit) (*harness.Verdict, err
 	return &harness.Verdict{OK: e.New == c.right}, nil
 }
 
-// lingering is a model whose answers end some time after their call, which may have finished by
-// then.
+// lingering is a model whose answers end some time after the call in them, which may have finished
+// by then.
 type lingering struct{ script }
 
 func (l *lingering) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
@@ -55,7 +55,7 @@ func (l *lingering) Stream(ctx context.Context, req *agent.Request) iter.Seq2[ag
 	}
 }
 
-// TestSteps: every decision is reported with its result.
+// TestSteps checks that every decision is reported with its result.
 //
 // Evidence: repair · fix repairs a line and writes once, or changes nothing
 func TestSteps(t *testing.T) {
@@ -85,7 +85,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestLastEditIsTold: the test run that uses up the edits is reported before the repair ends.
+// TestLastEditIsTold checks that the test run of the last allowed edit is reported before the
+// repair ends.
 func TestLastEditIsTold(t *testing.T) {
 	model := &lingering{script{decisions: []string{"run_tests {}", "read_function {\"number\":1}", editLine(4, "if i == 0 || x <= m {"), "run_tests {}"}}}
 	last := ""
@@ -95,8 +96,8 @@ func TestLastEditIsTold(t *testing.T) {
 	}
 }
 
-// TestRefusedEditsAreNotCounted: however many edits are refused, a repair continues until the limit
-// of tested edits, or until the model has nothing new to offer.
+// TestRefusedEditsAreNotCounted checks that refused edits do not count: a repair continues until
+// the limit of tested edits is reached, or until the model has nothing new to offer.
 func TestRefusedEditsAreNotCounted(t *testing.T) {
 	refused := func(n int) (list []string) {
 		for i := range n {

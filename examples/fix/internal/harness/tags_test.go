@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/harness"
 )
 
-// TestBuildTags: files that are built with the tags in GOFLAGS, or with cgo, are repaired like
-// others.
+// TestBuildTags checks that files that are built with cgo or with the tags in GOFLAGS are repaired
+// like other files.
 func TestBuildTags(t *testing.T) {
 	for _, tag := range []string{"strict", "cgo"} {
 		t.Run(tag, func(t *testing.T) {

@@ -27,7 +27,7 @@ type toolset struct {
 	r *repairer
 }
 
-// alone makes a tool's calls run alone, never together with others.
+// alone returns an option that makes a tool's calls run alone, never concurrently with others.
 func alone() tools.Option { return tools.WithEffects(agent.Writing(".")) }
 
 func newToolset(r *repairer) (*toolset, error) {
@@ -53,8 +53,8 @@ func newToolset(r *repairer) (*toolset, error) {
 }
 
 // narrow replaces the tools by ones whose schemas allow only the functions of the report and the
-// lines of the current function, so that a constrained model cannot ask for one that does not
-// exist.
+// lines of the current function, so that a constrained model cannot request a function or line that
+// does not exist.
 func (t *toolset) narrow() error {
 	functions, lines := t.r.extent()
 	if functions > 0 {
@@ -92,11 +92,12 @@ func (t *toolset) editor(lines int) (agent.Tool, error) {
 		alone(), upTo(repair.ArgLine, lines, fmt.Sprintf(`,"%s":{"type":"string","pattern":"^[^\\n]{0,%d}$"}`, repair.ArgText, longest)))
 }
 
-// longest limits the characters of a new line: a model that repeats itself is stopped by this
-// limit, not in the middle of a call by the end of its context.
+// longest limits the characters of a new line. A model that repeats itself is then stopped by this
+// limit, instead of in the middle of a call when its context is full.
 const longest = 240
 
-// upTo returns a schema with a number from 1 to largest, and optionally a text; all are required.
+// upTo returns a schema with a number from 1 to largest, and a text if more is not empty; all are
+// required.
 func upTo(name string, largest int, more string) tools.Option {
 	required := `"` + name + `"`
 	if more != "" {

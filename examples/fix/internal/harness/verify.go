@@ -12,9 +12,9 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// Test implements [Case]. It runs the tests that failed first and, if they pass, all tests of the
-// module. The edit is right if the tests that failed in its package pass, and no test fails that
-// passed before.
+// Test implements [Case]. It first runs the tests that failed and, if they now pass, all tests of
+// the module. The edit is right if the tests that failed in the edit's package pass, and no test
+// fails that passed before.
 func (m *Module) Test(ctx context.Context, e *Edit) (*Verdict, error) {
 	overlay, err := m.overlay(e)
 	if err != nil {
@@ -36,7 +36,7 @@ func (m *Module) Test(ctx context.Context, e *Edit) (*Verdict, error) {
 	}
 	for _, t := range m.finding.Failed {
 		if !slices.Contains(r.passed, t) {
-			return &Verdict{Failed: []string{t}}, nil // the test is skipped now
+			return &Verdict{Failed: []string{t}}, nil // with the edit, the test is skipped
 		}
 	}
 	if runs, err = m.runTests(ctx, "-overlay="+overlay, m.below); err != nil {
@@ -62,7 +62,8 @@ func anyNew(now, before []string) bool {
 	return slices.ContainsFunc(now, func(t string) bool { return !slices.Contains(before, t) })
 }
 
-// overlay writes an edited file outside the module, and the overlay that substitutes it.
+// overlay writes an edited file outside the module, together with the overlay file that makes the
+// go command use it.
 func (m *Module) overlay(e *Edit) (string, error) {
 	edited := filepath.Join(m.scratch, "edit"+strconv.Itoa(m.Runs)+".go")
 	if err := os.WriteFile(edited, e.After, 0o644); err != nil {

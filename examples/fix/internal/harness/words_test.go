@@ -29,8 +29,8 @@ type spelled struct{ compiled }
 
 func (s spelled) Words(context.Context, string) *repair.Words { return s.c.Words() }
 
-// TestWords: a case that knows the words of its code saves the model from trying edits with others.
-// The rest come in the same order.
+// TestWords checks that with a case that knows the words of its code, the model does not try edits
+// with other words, and that the other edits come in the same order.
 //
 // Evidence: repair · Names that do not exist are not tried
 func TestWords(t *testing.T) {
@@ -60,7 +60,7 @@ func TestWords(t *testing.T) {
 	}
 	check := compiled{onPaper{"nothing"}, c}
 	plain, many, unknown := tested(check, 30)
-	_, few, known := tested(spelled{check}, 30) // a known name may not be declared where it is used
+	_, few, known := tested(spelled{check}, 30) // a known name may not be declared at the place of its use
 	if known >= unknown || few >= many {
 		t.Errorf("%d refused, %d with undefined names; with words %d and %d", many, unknown, few, known)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// TestWriteKeepsBytes: in files of any kind, one line changes and no other byte.
+// TestWriteKeepsBytes checks for files of all kinds that one line changes and no other byte.
 func TestWriteKeepsBytes(t *testing.T) {
 	const lf = "package odd\n\nfunc Of(x int) int {\n\tx++\n\ts := `\n\n  two\t words  \n`\n\t_ = s\n\n\treturn x\n}\n"
 	crlf := strings.ReplaceAll(lf, "\n", "\r\n")

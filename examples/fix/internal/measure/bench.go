@@ -15,7 +15,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// bench is a copy of a module in which packages are broken, and a sandbox that runs their tests.
+// bench is a copy of a module in which packages are broken, together with a sandbox that runs their
+// tests.
 type bench struct {
 	base string
 	root string // the copy

@@ -23,7 +23,7 @@ func (r *recorder) Find(context.Context) (*harness.Finding, error) {
 	return f, nil
 }
 
-// candidates returns the functions to choose from.
+// candidates returns the functions that the model may choose from.
 func (t *task) candidates(function bool) []repair.Ranked {
 	switch {
 	case !function && t.found.buggy < 0:
@@ -58,8 +58,8 @@ func (r *recorder) Check(_ context.Context, file string, src []byte) error {
 // Words implements [harness.Speller].
 func (r *recorder) Words(context.Context, string) *repair.Words { return r.c.Words() }
 
-// Test implements [harness.Case]. The released line passes, as the tests have shown before, so the
-// model need not continue after it.
+// Test implements [harness.Case]. The released line passes, since the tests passed with it before,
+// so the model need not continue after it.
 func (r *recorder) Test(_ context.Context, e *harness.Edit) (*harness.Verdict, error) {
 	if r.t.is(e.Function) && e.Line == r.t.Line && e.New == r.t.original {
 		return &harness.Verdict{OK: true}, nil

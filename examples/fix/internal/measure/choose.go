@@ -20,9 +20,9 @@ func byPackage(facts []Fact) [][]Fact {
 // perBuild is the number of facts per package that make building it worthwhile.
 const perBuild = 3
 
-// Choose returns n of the facts from as many packages as possible, but three of each if it can, the
-// first packages first: a list that begins with packages that are built quickly makes the
-// measurement quick. If n is 0, it returns all facts.
+// Choose returns n of the facts from as many packages as possible, preferably three from each,
+// starting with the first packages. If the list begins with packages that are built quickly, the
+// measurement is quick. If n is 0, it returns all facts.
 func Choose(facts []Fact, n int) []Fact {
 	if n <= 0 || n >= len(facts) {
 		return facts

@@ -17,11 +17,11 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// Sampler is a model that keeps some of the requests for an edit that pass through it, for
+// Sampler is a model that forwards requests and keeps some of those that ask for an edit, for
 // [Decode].
 type Sampler struct {
 	agent.Model
-	Keep int // maximum; 0 means 40
+	Keep int // maximum number of requests; 0 means 40
 
 	mu   sync.Mutex
 	seen map[string]bool
@@ -85,7 +85,7 @@ func (s *Sampler) keep(req *agent.Request) {
 	s.seen[last] = true
 	r := *req
 	r.Extra = maps.Clone(req.Extra)
-	delete(r.Extra, "beam") // greedy decoding, which drafts are made for
+	delete(r.Extra, "beam") // use greedy decoding, for which drafts are made
 	delete(r.Extra, "avoid_calls")
 	s.kept = append(s.kept, &r)
 }
@@ -106,8 +106,8 @@ type Metered interface {
 // Speed is a model's answering speed.
 type Speed struct {
 	Answers, Tokens   int64
-	Took              time.Duration // for the answers, from the first token; their prompts were computed before
-	FreeTokens        int64         // of text that no grammar constrains
+	Took              time.Duration // time for the answers, measured from the first token; their prompts were computed before
+	FreeTokens        int64         // tokens of text that no grammar constrains
 	FreeTook          time.Duration
 	Drafted, Accepted float64
 }
@@ -115,7 +115,7 @@ type Speed struct {
 // Decoding compares a model with drafts and without.
 type Decoding struct {
 	With, Without Speed
-	Same          int // answers that are identical, of With.Answers
+	Same          int // number of answers, of With.Answers, that are identical
 }
 
 // Decode answers requests with both models, one after the other.

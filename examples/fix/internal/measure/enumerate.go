@@ -10,8 +10,8 @@ import (
 )
 
 // enumerate returns the first edits of the enumerator: all one-line slips of the candidates in
-// random order, without those that do not compile. An attempt at line 0 belongs to a function other
-// than the broken one.
+// random order, without those that do not compile. An attempt with line 0 is an edit of a function
+// other than the broken one.
 func enumerate(t *task, p *verify.Package, c *repair.Checker, function bool, edits int, seed uint64) ([]attempt, error) {
 	type slip struct {
 		r repair.Ranked

@@ -13,16 +13,16 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/verify"
 )
 
-// Fact specifies a line to break, and how.
+// Fact specifies a broken line: its place, its text and the kind of slip.
 type Fact struct {
 	Module, Version string
-	Dir             string // of the package, relative to the module's root
+	Dir             string // directory of the package, relative to the module's root
 	File            string // within Dir
 	Function        string // as in [repair.Function].Name
 	Start           int    // line of the word func
 	Line            int    // from 1 at the func line
 	Text            string // the broken line, without indentation
-	Kind            string // of slip
+	Kind            string // kind of slip
 
 	order int
 }
@@ -30,8 +30,8 @@ type Fact struct {
 // key orders facts by package.
 func (f Fact) key() string { return f.Module + "@" + f.Version + " " + f.Dir }
 
-// ReadFacts reads facts as JSON lines, or the tasks that the step verify of examples/fix/train
-// writes.
+// ReadFacts reads facts as JSON lines, or the tasks that are written by the step "verify" of
+// examples/fix/train.
 func ReadFacts(r io.Reader) ([]Fact, error) {
 	var facts []Fact
 	sc := bufio.NewScanner(r)
@@ -83,8 +83,8 @@ func readFact(line []byte) (Fact, error) {
 		Line: t.Line, Text: strings.TrimSpace(lines[t.Line-1]), Kind: t.Kind}, nil
 }
 
-// RealFixes returns the real bugs of examples/fix/internal/realfix, each as the line that a later
-// version fixed. Bugs whose line is a message for people are left out.
+// RealFixes returns the real bugs of examples/fix/internal/realfix, each with the broken line that
+// a later version fixed. Bugs whose line is a message for people are left out.
 func RealFixes() ([]Fact, error) {
 	fixes, err := realfix.Fixes()
 	if err != nil {
@@ -106,7 +106,7 @@ func RealFixes() ([]Fact, error) {
 	return facts, nil
 }
 
-// broken returns a function with the fact's line in it, and the right line.
+// broken returns a function with the fact's broken line in it, and the right line.
 func (f Fact) broken(fn repair.Function) (repair.Function, string, error) {
 	lines := strings.Split(fn.Text, "\n")
 	if f.Line > len(lines) {

@@ -21,33 +21,33 @@ type Config struct {
 	Edits int    // limit of test runs per task; 0 means 10
 	Seed  uint64 // for the enumerator's order
 
-	// Learner, if not nil, makes the model that takes over after three edits that did not help. It
-	// learns a package's module once for all lines of the package, without the functions that any
-	// of them breaks.
+	// Learner, if not nil, makes the model that takes over after three edits that did not help. For
+	// each package it is trained once on the package's module, except for all functions in which
+	// the package's facts break a line.
 	Learner *harness.Learner
 
-	// Source returns a directory with a module as it was released; it is copied. Nil fetches it
-	// from the Go proxy.
+	// Source returns a directory with a module as it was released, which will be copied. Nil means
+	// that the module is fetched from the Go proxy.
 	Source func(ctx context.Context, module, version string) (dir string, err error)
 
 	Workers  int            // packages that are measured at once; 0 means one per processor
-	Limit    time.Duration  // time limit per package, which is left out if it takes longer; 0 means 20 minutes
-	Progress func(Progress) // called from one goroutine at a time; nil is silent
+	Limit    time.Duration  // time limit per package; a package that takes longer is left out; 0 means 20 minutes
+	Progress func(Progress) // called from one goroutine at a time; nil reports nothing
 }
 
 // Progress is the report after every package.
 type Progress struct {
-	Done, All int    // broken lines
+	Done, All int    // numbers of broken lines
 	Package   string // the package just measured
-	Fixed     int    // of the Counted lines, those that the model has repaired so far in function scope
+	Fixed     int    // of the Counted lines, the number that the model has repaired so far in function scope
 	Counted   int
 	Stages    string // durations of the stages
-	Skipped   string // why the package, or a part of it, was skipped; "" if it was not
+	Skipped   string // reason why the package, or a part of it, was skipped; "" if it was not
 }
 
 // Tried is an edit and the result of its tests.
 type Tried struct {
-	Line int // from 1 at the func line of the broken function; 0 if another function was edited; then it is not tested
+	Line int // from 1 at the func line of the broken function; 0 for an edit of another function, which is not tested
 	Text string
 	Pass bool
 }
@@ -56,9 +56,9 @@ type Tried struct {
 type Tally struct {
 	Fact
 	Original          string         // the right line
-	Model, Enumerator map[string]int // by scope: the test run that passed, from 1; 0 if none did
+	Model, Enumerator map[string]int // by scope: the number of the test run that passed, from 1; 0 if none did
 	Tried             map[string][]Tried
-	Trouble           string `json:",omitempty"` // why the model gave up before using all test runs
+	Trouble           string `json:",omitempty"` // reason why the model gave up before using all test runs
 }
 
 // Scopes are the sets of functions that a model may choose from: the broken function alone, or the
@@ -69,9 +69,9 @@ var Scopes = []string{"function", "package"}
 type Report struct {
 	Tallies        []Tally
 	Model, Enum    map[string]*Score // by scope
-	Unlisted       int               // tasks whose broken function is not among the candidates in package scope: they count as failed
-	Calls, Invalid int               // tool calls that the model made, and those that broke their schema
-	Learned        int               // packages that were learned
+	Unlisted       int               // tasks whose broken function is not among the candidates in package scope, which count as failed
+	Calls, Invalid int               // tool calls that the model made, and the number that violated their schema
+	Learned        int               // packages on whose module a model was trained
 	Refused        int               // calls that the harness refused, mostly edits that do not compile
 	Skipped        []Skip
 	Took           time.Duration
@@ -140,8 +140,8 @@ type session struct {
 	rep  *Report
 }
 
-// measure measures one package and adds it to the report. It is added only as a whole, so that no
-// package counts only with its quick lines.
+// measure measures one package and adds it to the report. Only complete packages are added, so that
+// no package counts only with the lines that are measured quickly.
 func (s *session) measure(ctx context.Context, facts []Fact) {
 	part := newReport()
 	clock := &stages{}
@@ -188,7 +188,7 @@ func (rep *Report) add(part *Report) {
 	rep.Skipped = append(rep.Skipped, part.Skipped...)
 }
 
-// ready builds a binary and finds out which tests reach which variants.
+// ready builds a binary and finds out which variants each test reaches.
 func ready(ctx context.Context, cfg verify.Config, p *verify.Package, variants []verify.Variant) (*verify.Binary, error) {
 	bin, err := verify.Build(ctx, cfg, p, variants)
 	if err != nil {

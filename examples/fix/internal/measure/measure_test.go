@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 
 // plain is a model that reads the first function and makes the same edits in every conversation.
 type plain struct {
-	edits map[string][]string // by a word in the function: the edits of the function
+	edits map[string][]string // by a word in the function: the edits to make in that function
 	mu    sync.Mutex
 	asked int
 }
@@ -49,7 +49,7 @@ func (m *plain) Stream(_ context.Context, req *agent.Request) iter.Seq2[agent.Ch
 	}
 }
 
-// next decides from what the conversation shows.
+// next decides from the messages of the conversation.
 func (m *plain) next(req *agent.Request) (name, args string) {
 	made, last, function := 0, "", ""
 	for _, msg := range req.Messages {
@@ -98,8 +98,8 @@ func spans(t *testing.T) string {
 	return dir
 }
 
-// TestRun measures a model that repairs one function with its second edit and never the other, in a
-// real module with real tests. The enumerator repairs both.
+// TestRun measures a model that repairs one function with its second edit and never repairs the
+// other, in a real module with real tests. The enumerator must repair both.
 func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds test binaries")
@@ -111,7 +111,7 @@ func TestRun(t *testing.T) {
 	sum.Function, sum.Start, sum.Line, sum.Text, sum.Kind = "Sum", 16, 4, "total -= n", "assign"
 	name.Function, name.Start, name.Line, name.Text, name.Kind = "Name", 25, 2, `return ""`, "string"
 	model := &plain{edits: map[string][]string{
-		// the first edit fails its tests; the second is not the released line, but passes
+		// The first edit fails its tests; the second is not the released line, but passes.
 		"Clamp": {`{"line":5,"text":"if n <= high {"}`, `{"line":5,"text":"if high < n {"}`, `{"line":5,"text":"if n == high {"}`},
 		"Sum":   {`{"line":2,"text":"total := 1"}`, `{"line":5,"text":"return"}`, `{"line":6,"text":"return -total + 1"}`},
 	}}
@@ -143,8 +143,9 @@ func TestRun(t *testing.T) {
 	if diff := cmp.Diff(wantTried, rep.Tallies[0].Tried["function"]); diff != "" {
 		t.Error(diff)
 	}
-	// Clamp: run, read, three edits with a run after each. Sum: the same with an edit of a line
-	// that does not exist and one that does not compile, so that only one run is made.
+	// The calls for Clamp are: run, read, and three edits with a run after each. The calls for Sum
+	// are the same, but one edit is of a line that does not exist and one does not compile, so that
+	// there is only one run.
 	if s := rep.Model["function"]; s.Runs != 2+1+1 && s.Runs != 2+2 {
 		t.Errorf("%d test runs, of %v", s.Runs, rep.Tallies[1].Tried)
 	}
@@ -171,8 +172,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestSkip: a package that cannot be measured is listed with the reason, and the others are
-// measured.
+// TestSkip checks that a package that cannot be measured is listed with the reason, and that the
+// others are measured.
 func TestSkip(t *testing.T) {
 	fact := Fact{Module: "example.com/none", Version: "v1.0.0", Dir: ".", File: "x.go", Function: "F", Start: 1, Line: 1, Text: "x"}
 	rep, err := Run(t.Context(), Config{Model: &plain{}, Source: func(context.Context, string, string) (string, error) {
@@ -230,7 +231,7 @@ func TestScore(t *testing.T) {
 	}
 }
 
-// FuzzReadFacts: arbitrary lines lead to facts or an error.
+// FuzzReadFacts checks that arbitrary lines result in facts or an error.
 func FuzzReadFacts(f *testing.F) {
 	f.Add([]byte(`{"Module":"m","Version":"v1.0.0","Dir":".","File":"x.go","Function":"F","Start":3,"Line":2,"Text":"x","Kind":"k"}`))
 	f.Add([]byte(`{"Pkg":"m/p","Module":"m","Line":1,"Function":{"Text":"func F() {}"}}`))

@@ -14,7 +14,7 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/verify"
 )
 
-// stages records how long the stages of a package took.
+// stages records the durations of the stages of a package.
 type stages struct {
 	text  []string
 	since time.Time
@@ -86,20 +86,20 @@ type plan struct {
 	trouble     string
 }
 
-// plan asks the model and the enumerator for their edits.
+// plan gets the edits of the model and of the enumerator.
 func (rep *Report) plan(ctx context.Context, cfg Config, t *task, p *verify.Package, c *repair.Checker, pupil *pupil) (*plan, error) {
 	pl := &plan{t: t, model: map[string][]attempt{}, enum: map[string][]attempt{}}
 	for _, scope := range Scopes {
 		function := scope == "function"
 		if t.found.buggy < 0 && !function {
 			rep.Unlisted++
-			continue // not a candidate, so nobody can find it
+			continue // the broken function is not a candidate, so nobody can find it
 		}
 		res, err := harness.Run(ctx, harness.Config{Model: cfg.Model, Case: &recorder{t, p, c, function}, Edits: cfg.Edits, Adapt: pupil.adapt})
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if err != nil { // an error of this task only: it counts as abandoned by the model
+		if err != nil { // the error concerns only this task, which counts as abandoned by the model
 			pl.trouble = err.Error()
 		}
 		if res == nil {
@@ -122,7 +122,7 @@ func (rep *Report) plan(ctx context.Context, cfg Config, t *task, p *verify.Pack
 	return pl, nil
 }
 
-// lists calls each for every list of edits to try.
+// lists calls the function each with every list of edits to try.
 func (pl *plan) lists(each func([]attempt) error) error {
 	for _, lists := range []map[string][]attempt{pl.model, pl.enum} {
 		for _, scope := range Scopes {
@@ -134,8 +134,8 @@ func (pl *plan) lists(each func([]attempt) error) error {
 	return nil
 }
 
-// test compiles all edits to try into one binary, and runs the tests on the edits of every list up
-// to the first that passes.
+// test compiles all edits to try into one binary, and runs the tests on the edits of every list, up
+// to the first edit that passes.
 func test(ctx context.Context, cfg verify.Config, p *verify.Package, plans []*plan) error {
 	type place struct {
 		t *task
@@ -216,7 +216,7 @@ func (rep *Report) count(pl *plan) {
 	rep.Tallies = append(rep.Tallies, t)
 }
 
-// tried returns the test results of edits, up to the first that passes.
+// tried returns the edits of a list with their test results, up to the first edit that passes.
 func (t *task) tried(list []attempt) []Tried {
 	var out []Tried
 	for _, a := range list {

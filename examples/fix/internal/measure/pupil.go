@@ -12,16 +12,17 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// pupil is a model adapted to the module of one package, made when first requested. All lines of
-// the package share it, so functions that any of them breaks are left out.
+// pupil is a model adapted to the module of one package, made when first requested. It is used for
+// all broken lines of the package, so all functions in which a line is broken are left out of the
+// training.
 type pupil struct {
-	learner *harness.Learner // nil if nothing is learned
+	learner *harness.Learner // nil if no adapted models are used
 	root    string
 	facts   []Fact
 
-	model  *moe.Model // nil if nothing was learned
+	model  *moe.Model // nil if no model was made
 	learnt *adapt.Learned
-	err    error // why nothing was learned although it should have been
+	err    error // reason why no model was made although it should have been
 }
 
 // adapt implements [harness.Config.Adapt].
@@ -45,8 +46,8 @@ func (p *pupil) broken(file, name string) bool {
 	return false
 }
 
-// note records how long the learning took, as a part of the thinking, and returns how many packages
-// were learned.
+// note records the duration of the training as a part of the thinking, and returns the number of
+// packages for which a model was trained.
 func (p *pupil) note(clock *stages) int {
 	switch {
 	case p.model != nil:

@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/router/moe/embedded"
 )
 
-// TestPupil: a package's module is learned once, without the functions that are broken. If there is
-// too little to learn from, the measurement goes on without.
+// TestPupil checks that a package's module is learned once, without the broken functions, and that
+// if there is too little to learn from, the measurement continues without it.
 //
 // Evidence: repair · The model learns the module's own code after three failed edits
 func TestPupil(t *testing.T) {

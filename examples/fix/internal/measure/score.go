@@ -1,6 +1,6 @@
 package measure
 
-// Score counts how often and how soon one way of repair succeeded.
+// Score counts how often one way of repair succeeded, and after how many test runs.
 type Score struct {
 	Tries []int // for every task, the number of the test run that passed, from 1; 0 if none did
 	Runs  int   // test runs in total
@@ -26,7 +26,7 @@ func (s *Score) join(other *Score) {
 	s.Runs += other.Runs
 }
 
-// within returns the number of tasks repaired within that many test runs.
+// within returns the number of tasks that were repaired within the given number of test runs.
 func (s *Score) within(runs int) int {
 	n := 0
 	for _, t := range s.Tries {
@@ -39,7 +39,7 @@ func (s *Score) within(runs int) int {
 
 func (s *Score) fixed() int { return s.within(1 << 30) }
 
-// At returns the share of tasks that were repaired within that many test runs.
+// At returns the share of tasks that were repaired within the given number of test runs.
 func (s *Score) At(runs int) float64 { return float64(s.within(runs)) / float64(max(len(s.Tries), 1)) }
 
 // Mean returns the mean number of test runs per task, repaired or not.

@@ -14,7 +14,7 @@ type Row struct {
 	Scope, Who            string
 	Pass1, Pass5, All     int // tasks repaired within one, five and all test runs
 	Of                    int
-	MeanRuns              float64 // per task, repaired or not
+	MeanRuns              float64 // test runs per task, repaired or not
 	Share1, Share5, Whole float64
 }
 
@@ -89,7 +89,7 @@ func (rep *Report) kinds(w io.Writer, edits int) error {
 	return tw.Flush()
 }
 
-// left prints what was skipped, and what went wrong.
+// left prints the packages and lines that were skipped, and the problems that occurred.
 func (rep *Report) left(w io.Writer) error {
 	for i, s := range rep.Skipped {
 		if i == 0 {

@@ -13,7 +13,7 @@ import (
 // task is a broken package with the results of its tests.
 type task struct {
 	Fact
-	fn       repair.Function // the broken one
+	fn       repair.Function // the broken function
 	original string
 	found    evidence
 	pass     map[attempt]bool // test results of edits of fn
@@ -23,7 +23,7 @@ type evidence struct {
 	failed []string
 	output string
 	ranked []repair.Ranked
-	buggy  int // index in ranked, -1 if it is not there
+	buggy  int // index of the broken function in ranked; -1 if it is not there
 }
 
 // attempt is an edit of the broken function.
@@ -32,7 +32,8 @@ type attempt struct {
 	text string
 }
 
-// observe runs the tests on every fact of one package and returns those that the tests notice.
+// observe runs the tests on every fact of one package and returns tasks for the facts that the
+// tests notice.
 func observe(ctx context.Context, cfg verify.Config, p *verify.Package, facts []Fact) ([]*task, error) {
 	all, err := functions(p)
 	if err != nil {
@@ -95,7 +96,7 @@ func (t *task) learn(o *verify.Outcome, all []repair.Function, names *repair.Nam
 	if err != nil {
 		return err
 	}
-	if buggy < 0 { // in function scope it is offered anyway
+	if buggy < 0 { // in function scope, the broken function is a candidate anyway
 		ranked = append(ranked, shown)
 	}
 	t.found = evidence{o.Failed, o.Output, ranked, buggy}

@@ -38,7 +38,8 @@ func (w *walker) lenCap(n *ast.CallExpr, other string) {
 	}
 }
 
-// makeSize confuses a slice's length with its capacity, and a channel with a buffered one.
+// makeSize confuses the length of a slice with its capacity, and an unbuffered channel with a
+// buffered one.
 func (w *walker) makeSize(n *ast.CallExpr) {
 	if len(n.Args) == 0 {
 		return
@@ -71,7 +72,7 @@ var reversible = map[string][]string{
 	"filepath": {"Rel"},
 }
 
-// swapArguments exchanges two arguments of which each may be passed in the other's place.
+// swapArguments exchanges two arguments if each of them may be passed in place of the other.
 func (w *walker) swapArguments(n *ast.CallExpr) {
 	if n.Ellipsis.IsValid() || w.isBuiltin(n.Fun, "min") || w.isBuiltin(n.Fun, "max") {
 		return
@@ -127,9 +128,9 @@ func parameter(sig *types.Signature, i int) types.Type {
 	return nil
 }
 
-// fits reports whether an expression may be passed as a type. Only things of one kind are swapped
-// by mistake, so if the parameter accepts anything (an empty interface), only an expression of that
-// same type fits.
+// fits reports whether an expression may be passed as a type. Only values of the same kind are
+// swapped by mistake, so if the parameter accepts anything (an empty interface), only an expression
+// of exactly that type fits.
 func (w *walker) fits(e ast.Expr, t types.Type) bool {
 	tv := w.info.Types[e]
 	if tv.Type == nil || !tv.IsValue() || !valid(tv.Type) {
@@ -138,7 +139,8 @@ func (w *walker) fits(e ast.Expr, t types.Type) bool {
 	return types.AssignableTo(tv.Type, t)
 }
 
-// deferrable lists the methods that end what something began, and are deferred, or not, by mistake.
+// deferrable lists methods that end or release something, for which a defer is easily forgotten or
+// wrongly added.
 var deferrable = []string{"Unlock", "RUnlock", "Close", "Done", "Stop", "Release", "Flush", "Put"}
 
 func (w *walker) isDeferrable(e ast.Expr) bool {

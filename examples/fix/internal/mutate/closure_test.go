@@ -52,8 +52,8 @@ func TestInverse(t *testing.T) {
 	}
 }
 
-// inverse counts mutants by kind: all, those whose own mutants lack the original line, and those
-// that do not compile.
+// inverse counts, for each kind, all mutants, the mutants whose own mutants lack the original line,
+// and the mutants that do not compile.
 type inverse struct {
 	*loader
 	tried, missed, refused map[string]int
@@ -81,7 +81,7 @@ func (s *inverse) repaired(t *testing.T, p *pkg, i int, fn *ast.FuncDecl, m Muta
 	info := newInfo()
 	refused := false
 	config := types.Config{Importer: s.imp, Error: func(err error) {
-		// The other files have no function bodies here, so they do not use everything they import.
+		// The other files have no function bodies here, so some of their imports are unused.
 		e, ok := errors.AsType[types.Error](err)
 		refused = refused || !ok || f.FileStart <= e.Pos && e.Pos <= f.FileEnd
 	}}
@@ -95,7 +95,7 @@ func (s *inverse) repaired(t *testing.T, p *pkg, i int, fn *ast.FuncDecl, m Muta
 	}
 }
 
-// find returns the function of f declared in the place of fn.
+// find returns the function of f that is declared at the position of fn.
 func find(f *ast.File, fn *ast.FuncDecl) *ast.FuncDecl {
 	for _, d := range f.Decls {
 		if g, ok := d.(*ast.FuncDecl); ok && g.Name.Name == fn.Name.Name && receiver(g) == receiver(fn) {

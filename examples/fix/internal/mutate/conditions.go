@@ -6,8 +6,8 @@ import (
 	"go/types"
 )
 
-// manyConditions is the number of different conditions in one function from which on no missing
-// condition is inserted.
+// manyConditions is the smallest number of different conditions in one function at which no missing
+// condition is inserted any more.
 const manyConditions = 8
 
 // countCondition records a condition that is not made of other conditions.
@@ -24,7 +24,7 @@ func (w *walker) countCondition(e ast.Expr) {
 	}
 }
 
-// condition makes the slips of a whole condition of a statement.
+// condition makes the slips that apply to the whole condition of a statement.
 func (w *walker) condition(e ast.Expr) {
 	if e != nil {
 		w.negateCondition(e)
@@ -41,8 +41,8 @@ func (w *walker) caseConditions(n *ast.CaseClause) {
 	}
 }
 
-// negateCondition drops the ! of a condition, or adds it. Comparisons are excluded: they have
-// opposite operators instead.
+// negateCondition drops the ! of a condition, or adds one. Comparisons are excluded, since their
+// operator is replaced with the opposite one instead.
 func (w *walker) negateCondition(e ast.Expr) {
 	switch x := e.(type) {
 	case *ast.UnaryExpr:
@@ -96,7 +96,8 @@ func (w *walker) negate(e ast.Expr) {
 	}
 }
 
-// logicOperands makes the slips of the operands of && and ||: negated, missing, one too many.
+// logicOperands makes the slips of the operands of && and ||: an operand that is negated, missing
+// or superfluous.
 func (w *walker) logicOperands(n *ast.BinaryExpr) {
 	if !isLogic(n) {
 		return
@@ -108,7 +109,7 @@ func (w *walker) logicOperands(n *ast.BinaryExpr) {
 		}
 	}
 	// An operand may be dropped only if the same condition occurs elsewhere in the function, so
-	// that it can be found again.
+	// that a repair can find it there.
 	if w.dispensable(n.Y) {
 		w.replaceNode(Condition, n, w.text(n.X))
 	}
@@ -121,8 +122,8 @@ func (w *walker) dispensable(e ast.Expr) bool {
 	return len(w.names.conditions) <= manyConditions && w.names.conditionCount[w.text(e)] > 1 && w.meaningful(e, e.Pos())
 }
 
-// addOperand joins a condition with the others of the function. outer is the precedence of the &&
-// or || around it.
+// addOperand combines a condition with the other conditions in the function. The parameter outer is
+// the precedence of the && or || around it.
 func (w *walker) addOperand(e ast.Expr, outer int) {
 	if len(w.names.conditions) > manyConditions || !w.oneLine(e.Pos(), e.End()) {
 		return
@@ -143,8 +144,8 @@ func (w *walker) addOperand(e ast.Expr, outer int) {
 	}
 }
 
-// meaningful reports whether every variable of a condition refers to the same variable at a
-// position as where the condition is.
+// meaningful reports whether every variable name in a condition refers to the same variable at the
+// position at as at the condition's own position.
 func (w *walker) meaningful(e ast.Expr, at token.Pos) bool {
 	ok := true
 	ast.Inspect(e, func(n ast.Node) bool {

@@ -10,7 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/mutate"
 )
 
-// A function is broken in every plausible way. One of the mutants of the broken function is its
+// A function is broken in every plausible way. The mutants of the broken function include its
 // repair.
 func ExampleAll() {
 	src := []byte(`package p

@@ -20,7 +20,7 @@ type pkg struct {
 	fset  *token.FileSet
 	info  *types.Info
 	files []*ast.File
-	bare  []*ast.File // the same without the bodies of functions, which are checked quickly
+	bare  []*ast.File // the same files without the bodies of functions, which are checked quickly
 	src   map[*ast.File][]byte
 	pkg   *types.Package
 }
@@ -29,8 +29,8 @@ type pkg struct {
 var libraries = []string{"strings", "strconv", "bufio", "sort", "encoding/json", "text/template/parse", "net/url", "container/heap", "time", "path/filepath",
 	"go/printer", "compress/flate", "math/big", "text/tabwriter", "archive/tar", "regexp/syntax", "encoding/csv", "net/textproto", "mime", "image/png"}
 
-// installed returns the directory of the Go installation, and sets it in package build: a test that
-// was built with -trimpath does not know it.
+// installed returns the directory of the Go installation, and sets it in package build, since a
+// test that was built with -trimpath does not know the directory.
 var installed = sync.OnceValue(func() string {
 	if build.Default.GOROOT == "" {
 		out, _ := exec.Command("go", "env", "GOROOT").Output()
@@ -52,7 +52,7 @@ func newInfo() *types.Info {
 		Selections: map[*ast.SelectorExpr]*types.Selection{}, Scopes: map[ast.Node]*types.Scope{}, Implicits: map[ast.Node]types.Object{}}
 }
 
-// loader loads packages one after another and shares what they import.
+// loader loads packages one after another and shares the packages that they import.
 type loader struct {
 	fset   *token.FileSet
 	imp    types.Importer
@@ -65,8 +65,8 @@ var shared = sync.OnceValue(func() *loader {
 	return &loader{fset, &importOnce{from: importer.ForCompiler(fset, "source", nil).(types.ImporterFrom), known: map[[2]string]*types.Package{}}, map[string]*pkg{}}
 })
 
-// importOnce caches the resolution of import paths: the source importer searches the directories at
-// every import of a package.
+// importOnce caches the resolution of import paths: without it, the source importer would search
+// the directories at every import.
 type importOnce struct {
 	from  types.ImporterFrom
 	known map[[2]string]*types.Package // by path and importing directory, which determines what is vendored

@@ -6,18 +6,18 @@ import (
 	"go/types"
 )
 
-// manyVariables is the number of variables in an if statement from which on no missing guard is
-// inserted.
+// manyVariables is the smallest number of variables in an if statement at which no missing guard is
+// inserted any more.
 const manyVariables = 6
 
-// A guard is a condition on one variable that may be added before or after another condition, or
-// forgotten there.
+// A guard is a condition on one variable that may be missing or superfluous before or after another
+// condition.
 type guard struct {
 	text string
 	op   token.Token
 }
 
-// guards returns the conditions that code commonly puts on a variable.
+// guards returns the conditions on a variable that are common in code.
 func guards(l *local) []guard {
 	if l.obj == nil {
 		return nil

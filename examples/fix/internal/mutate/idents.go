@@ -9,7 +9,7 @@ func (w *walker) ident(id *ast.Ident) {
 	switch p := w.parent(1).(type) {
 	case *ast.SelectorExpr:
 		if p.Sel == id {
-			return // a field or method: see selector
+			return // a field or method; see the function selector
 		}
 	case *ast.KeyValueExpr:
 		if p.Key == id && w.lookup(id) == nil {
@@ -79,7 +79,7 @@ func (w *walker) selector(s *ast.SelectorExpr) {
 // field substitutes the other fields of the struct that have the same type.
 func (w *walker) field(s *ast.SelectorExpr, sel *types.Selection) {
 	if len(sel.Index()) != 1 {
-		return // of an embedded struct: its neighbouring fields may be hidden
+		return // the field belongs to an embedded struct, whose other fields may be hidden
 	}
 	t := sel.Recv()
 	if p, ok := t.Underlying().(*types.Pointer); ok {
@@ -100,7 +100,8 @@ func (w *walker) field(s *ast.SelectorExpr, sel *types.Selection) {
 
 func (w *walker) visible(o types.Object) bool { return o.Exported() || w.unqualified(o) }
 
-// method substitutes the methods with the same signature that the receiver's own type declares.
+// method substitutes the methods with the same signature that the type of the receiver declares
+// itself.
 func (w *walker) method(s *ast.SelectorExpr, sel *types.Selection) {
 	if len(sel.Index()) != 1 {
 		return

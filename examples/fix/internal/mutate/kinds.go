@@ -2,7 +2,7 @@ package mutate
 
 import "slices"
 
-// The kinds of slips. Each is its own inverse: every slip is repaired by a slip of the same kind.
+// The kinds of slips. Every slip can be repaired by a slip of the same kind.
 const (
 	Boundary        = "boundary"         // < and <=, > and >=
 	Direction       = "direction"        // < and >, <= and >=
@@ -20,7 +20,7 @@ const (
 	Operands        = "operands"         // a - b and b - a
 	PlusOne         = "plus-one"         // a missing + 1 or - 1 and one too many
 	Integer         = "integer"          // an integer off by one
-	IntegerScale    = "integer-scale"    // an integer doubled or halved, or with base 10 or 16 confused
+	IntegerScale    = "integer-scale"    // an integer doubled or halved, or base 10 and 16 confused
 	Boolean         = "boolean"          // true and false
 	Rune            = "rune"             // a character and its counterpart
 	String          = "string"           // a string with a small slip
@@ -40,7 +40,7 @@ const (
 	FirstLast       = "first-last"       // x[0] and x[len(x)-1]
 	AssignOperator  = "assign-operator"  // += and -=, and similar
 	AssignPlain     = "assign-plain"     // += and =
-	Define          = "define"           // := and =: shadowing
+	Define          = "define"           // := and =, which shadows a variable or overwrites it
 	Increment       = "increment"        // ++ and --
 	Branch          = "branch"           // break and continue
 	IfFor           = "if-for"           // if and for

@@ -23,14 +23,15 @@ func (w *walker) literal(n *ast.BasicLit) {
 	}
 	for _, other := range w.names.literals {
 		// Only literals that occur more than once in the function are replaced, so that the right
-		// one can still be found there.
+		// literal still occurs in the function.
 		if other.kind == n.Kind && other.value != n.Value && len(n.Value) <= shortLiteral && w.names.literalCount[n.Value] > 1 && !w.isFormat(n) {
 			w.replaceNode(OtherLiteral, n, other.value)
 		}
 	}
 }
 
-// shortLiteral is the length up to which a literal may be confused with another in the function.
+// shortLiteral is the maximum length of a literal that may be confused with another one in the
+// function.
 const shortLiteral = 24
 
 func (w *walker) integer(n *ast.BasicLit) {
@@ -74,7 +75,7 @@ var runePairs = [][2]rune{
 	{',', ';'}, {':', ';'}, {'+', '-'}, {'0', '1'}, {'9', '0'}, {'[', '{'}, {']', '}'}, {'.', '/'}, {'&', '|'}, {'*', '?'},
 }
 
-// confused returns the characters that one may be confused with.
+// confused returns the characters that r may be confused with.
 func confused(r rune) []rune {
 	var others []rune
 	for _, p := range runePairs {
@@ -104,15 +105,15 @@ func otherCase(r rune) rune {
 func (w *walker) character(n *ast.BasicLit) {
 	s, err := strconv.Unquote(n.Value)
 	if err != nil || strconv.QuoteRune([]rune(s)[0]) != n.Value {
-		return // not written in the form that the mutant would have
+		return // the original is not written in the form that the repair would have
 	}
 	for _, r := range confused([]rune(s)[0]) {
 		w.replaceNode(Rune, n, strconv.QuoteRune(r))
 	}
 }
 
-// stringSlips makes strings that differ slightly: the case of the first letter, one separator for
-// another, the line ending, a space at the end. Strings with format verbs stay unchanged.
+// stringSlips makes strings that differ slightly: in the case of the first letter, a separator, the
+// line ending, or a space at the end. Strings with format verbs stay unchanged.
 func (w *walker) stringSlips(n *ast.BasicLit) {
 	s, err := strconv.Unquote(n.Value)
 	if err != nil || strconv.Quote(s) != n.Value || len(s) > 40 || w.isFormat(n) || w.inMessage() {

@@ -5,14 +5,14 @@ import (
 	"go/token"
 )
 
-// ifFor turns an if into a loop if nothing else in it changes its meaning.
+// ifFor turns an if into a loop if that does not change the meaning of any statement in it.
 func (w *walker) ifFor(n *ast.IfStmt) {
 	if n.Init != nil || n.Else != nil || leaves(n.Body) {
 		return
 	}
 	switch w.parent(1).(type) {
 	case *ast.IfStmt, *ast.LabeledStmt:
-		return // an else if, or a label on a statement that would become a loop
+		return // an else if; or there is a label on the statement that would become a loop
 	}
 	w.replace(IfFor, n.If, n.If+token.Pos(len("if")), "for")
 }
@@ -28,7 +28,7 @@ func (w *walker) forIf(n *ast.ForStmt) {
 }
 
 // leaves reports whether a block contains a break or continue that refers to an enclosing
-// statement, or always ends by leaving it.
+// statement, or always ends by leaving the block.
 func leaves(b *ast.BlockStmt) bool {
 	if len(b.List) == 0 {
 		return true

@@ -14,8 +14,8 @@ type members struct {
 	constants []*types.Const
 }
 
-// crowded is the number of names from which on a package is not searched: such packages contain
-// tables of system calls and the like.
+// crowded is the smallest number of names at which a package is not searched any more: such
+// packages contain tables of system calls and the like.
 const crowded = 3000
 
 func (m *Mutator) members(p *types.Package) *members {
@@ -41,8 +41,8 @@ func (m *Mutator) members(p *types.Package) *members {
 	return all
 }
 
-// constant substitutes constants declared near it that have its type. Untyped constants must be of
-// the same kind.
+// constant substitutes constants that are declared near c and have the same type. Untyped constants
+// must be of the same kind.
 func (w *walker) constant(id *ast.Ident, c *types.Const) {
 	if c.Pkg() == nil || c.Parent() != c.Pkg().Scope() {
 		return
@@ -70,8 +70,8 @@ func together(a, b *types.Const) bool {
 	return basic == nil || abs(int(a.Pos()-b.Pos())) < 1000
 }
 
-// function substitutes functions of the same package with the same signature, those whose names are
-// nearest in the alphabet.
+// function substitutes functions of the same package with the same signature, namely those whose
+// names are nearest in alphabetical order.
 func (w *walker) function(id *ast.Ident, f *types.Func) {
 	if f.Pkg() == nil || f.Signature().Recv() != nil || f.Signature().TypeParams() != nil {
 		return
@@ -103,7 +103,7 @@ var families = [][]string{
 	{"IsLetter", "IsDigit", "IsSpace", "IsUpper", "IsLower", "IsPunct", "IsNumber"},
 }
 
-// familiarPackages are the packages in which families are looked for.
+// familiarPackages are the packages with functions in families.
 var familiarPackages = []string{"strings", "bytes", "math", "unicode"}
 
 // familiar substitutes the functions of the standard library that are confused most often; they are
@@ -133,11 +133,11 @@ func (w *walker) familiar(s *ast.SelectorExpr) {
 	}
 }
 
-// cutsets lists the functions whose second parameter is a string in package bytes as well.
+// cutsets lists the functions whose second parameter is a string even in package bytes.
 var cutsets = []string{"ContainsAny", "TrimLeft", "TrimRight", "Trim", "IndexAny", "LastIndexAny"}
 
-// interchangeable reports whether two functions of a row have the same signature in a package. pkg
-// may be nil if it is not known.
+// interchangeable reports whether two functions of a row have the same signature in a package. The
+// parameter pkg may be nil if the package is not known.
 func interchangeable(pkg *types.Package, path, a, b string) bool {
 	if pkg != nil {
 		f, _ := pkg.Scope().Lookup(a).(*types.Func)

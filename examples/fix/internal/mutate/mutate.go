@@ -1,15 +1,15 @@
 // Package mutate makes every plausible one-line slip of a Go function: the mistakes that studies of
 // real one-line bug fixes (ManySStuBs4J, PySStuBs) find most often, such as a wrong operator, a
-// wrong variable, swapped arguments, a missing +1 or !, as single changed lines of otherwise
-// untouched source text.
+// wrong variable, swapped arguments, or a missing +1 or !. Each slip changes a single line and
+// leaves the rest of the source text untouched.
 //
-// The set of kinds is closed under inversion: what one kind breaks, a kind in the set repairs. So
-// the mutants of a broken function contain its repair, and [All] is also a symbolic enumerator of
-// repairs (see [Enumerate]).
+// The set of kinds is closed under inversion: what one kind breaks can be repaired by a kind in the
+// set. So the mutants of a broken function contain its repair, and [All] is also a symbolic
+// enumerator of repairs (see [Enumerate]).
 //
-// Texts are spliced into the source rather than printed from the tree, so that only the slip
-// differs. If a slip changes how gofmt would space an expression (n-1 or n - 1), that expression is
-// spaced again as gofmt does.
+// Texts are inserted into the source rather than printed from the syntax tree, so that nothing but
+// the slip differs. If a slip changes how gofmt would space an expression (n-1 or n - 1), that
+// expression is spaced again as gofmt does.
 package mutate
 
 import (
@@ -29,10 +29,11 @@ type Mutant struct {
 	Text string // the whole new line, without indentation and line ending
 }
 
-// All returns every mutant of a function: sorted by position, distinct, never equal to the original
-// line, and each parses. src is the file that fset and fn describe. With type information, mutants
-// are chosen that compile. Without it (info nil), or if it is partial, only kinds that need none
-// are used. A function without a body, with a //go: directive, or that uses cgo has no mutants.
+// All returns every mutant of a function. The mutants are sorted by position, distinct, and
+// different from the original line, and each parses. The parameter src is the file that fset and fn
+// describe. With type information, All chooses mutants that compile. If type information is missing
+// (info is nil) or partial, only kinds that need none are used. A function without a body, with a
+// //go: directive, or that uses cgo has no mutants.
 //
 // Callers with many functions of one package should create one [Mutator] instead.
 func All(src []byte, fn *ast.FuncDecl, fset *token.FileSet, info *types.Info) []Mutant {
@@ -89,7 +90,7 @@ type walker struct {
 	base  int // position of the first byte of src
 	fn    *ast.FuncDecl
 	first int   // line of the func keyword
-	lines []int // offsets in src where the function's lines start, and the end of the last line plus one
+	lines []int // offsets in src where the function's lines start, followed by the end of the last line plus one
 	stack []ast.Node
 	found []found
 	seen  map[place]struct{}
@@ -122,8 +123,8 @@ func (m *Mutator) walker(src []byte, fn *ast.FuncDecl, fset *token.FileSet) *wal
 	return w
 }
 
-// directive reports whether a comment holds a compiler directive: such functions follow rules
-// beyond those of the language.
+// directive reports whether a comment holds a compiler directive: functions with directives follow
+// rules beyond those of the language.
 func directive(doc *ast.CommentGroup) bool {
 	return doc != nil && slices.ContainsFunc(doc.List, func(c *ast.Comment) bool { return strings.HasPrefix(c.Text, "//go:") })
 }
@@ -187,8 +188,8 @@ func (w *walker) replace(kind string, pos, end token.Pos, text string) {
 	w.found = append(w.found, found{Mutant{Kind: kind, Line: i + 1, Text: line}, from})
 }
 
-// glued reports whether text inserted between two pieces of source would form a token with its
-// neighbours, such as a minus in 0<1.
+// glued reports whether text inserted between two pieces of source would merge with its neighbours
+// into another token, such as a minus after the < in 0<1.
 func glued(before []byte, text string, after []byte) bool {
 	joined := append(append([]byte{}, before[max(0, len(before)-1):]...), text...)
 	joined = append(joined, after[:min(1, len(after))]...)
@@ -212,8 +213,8 @@ func (w *walker) replaceNode(kind string, n ast.Node, text string) {
 	w.replace(kind, n.Pos(), n.End(), text)
 }
 
-// parent returns the n-th ancestor of the node being visited: parent(1) is its parent. Nil above
-// the function's body.
+// parent returns the n-th ancestor of the node being visited: parent(1) is its parent. It returns
+// nil above the function's body.
 func (w *walker) parent(n int) ast.Node {
 	if i := len(w.stack) - 1 - n; i >= 0 {
 		return w.stack[i]

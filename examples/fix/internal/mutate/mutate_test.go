@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// check parses and type-checks a file and returns what All needs for its last function.
+// check parses and type-checks a file and returns the arguments of All for its last function.
 func check(t testing.TB, src string) ([]byte, *ast.FuncDecl, *token.FileSet, *types.Info) {
 	t.Helper()
 	installed() // needed to resolve imports
@@ -30,7 +30,7 @@ func check(t testing.TB, src string) ([]byte, *ast.FuncDecl, *token.FileSet, *ty
 	return []byte(src), f.Decls[len(f.Decls)-1].(*ast.FuncDecl), fset, info
 }
 
-// texts returns the lines that mutants of one kind substitute for a line.
+// texts returns the replacement lines of the mutants of one kind.
 func texts(ms []Mutant, kind string) []string {
 	var ts []string
 	for _, m := range ms {
@@ -88,8 +88,8 @@ func TestKindsOfSlips(t *testing.T) {
 	}
 }
 
-// TestKindsAreListed compares Kinds with the mutants of functions in the standard library: no kind
-// is unlisted, and none is never made.
+// TestKindsAreListed compares Kinds with the mutants of functions in the standard library: every
+// kind that occurs must be listed, and every listed kind must occur.
 func TestKindsAreListed(t *testing.T) {
 	kinds := Kinds()
 	if len(kinds) < 20 || !slices.IsSorted(kinds) || len(slices.Compact(slices.Clone(kinds))) != len(kinds) {
@@ -136,7 +136,7 @@ func TestInvariants(t *testing.T) {
 	}
 }
 
-// promised checks the order, the distinctness and the syntax of the mutants of a function.
+// promised checks the order, distinctness and syntax of the mutants of a function.
 func promised(t *testing.T, src []byte, fn *ast.FuncDecl, fset *token.FileSet, ms []Mutant) {
 	t.Helper()
 	seen := map[place]bool{}
@@ -179,7 +179,7 @@ func TestWindowsLineEndings(t *testing.T) {
 	}
 }
 
-// TestPick: a kind with one mutant is drawn as often as a kind with many.
+// TestPick checks that a kind with one mutant is drawn as often as a kind with many.
 func TestPick(t *testing.T) {
 	ms := []Mutant{{Kind: "rare"}}
 	for i := range 99 {

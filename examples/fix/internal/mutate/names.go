@@ -6,11 +6,11 @@ import (
 	"go/types"
 )
 
-// reach is the distance, among the declarations of one type, within which two names may be
-// confused.
+// reach is the maximum distance, counted in declarations of variables of the same type, at which
+// two names may be confused.
 const reach = 12
 
-// names holds what a function declares and uses. It is collected before slips are made.
+// names holds the names that a function declares and uses. It is collected before slips are made.
 type names struct {
 	all            []*local
 	byType         map[int][]*local        // variables by type number, in the order of declaration
@@ -22,7 +22,7 @@ type names struct {
 	declared       map[string]int          // number of declarations of each name in the function
 	literals       []literalValue
 	literalCount   map[string]int
-	reads          map[types.Object]int // uses that the compiler counts as uses
+	reads          map[types.Object]int // uses that count as uses for the compiler
 	conditionCount map[string]int
 	conditions     []ast.Expr          // operands of && and ||, and whole conditions, each text once
 	written        map[*ast.Ident]bool // identifiers that are only assigned to
@@ -39,7 +39,7 @@ type local struct {
 	name  string
 	obj   types.Object // nil without type information
 	typ   int
-	index int // among the locals of its type
+	index int // index among the locals of the same type
 	param bool
 }
 
@@ -95,15 +95,15 @@ func (w *walker) parameters() {
 	declare(w.fn.Recv)
 	declare(w.fn.Type.Params)
 	declare(w.fn.Type.Results)
-	// A name declared inside hides a parameter of the same name somewhere: without type
-	// information, such parameters are left alone.
+	// A name declared in the body hides the parameter of the same name in a part of it. Without
+	// type information, such parameters are not replaced.
 	ast.Inspect(w.fn.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.ValueSpec:
 			for _, id := range n.Names {
 				w.names.declared[id.Name]++
 			}
-		case *ast.FuncType: // of a function literal
+		case *ast.FuncType: // the type of a function literal
 			for _, list := range []*ast.FieldList{n.Params, n.Results} {
 				for _, id := range fieldNames(list) {
 					w.names.declared[id.Name]++
@@ -192,7 +192,7 @@ func (w *walker) countIdent(id *ast.Ident) {
 	}
 }
 
-// unqualified reports whether an object is referred to without a package name here.
+// unqualified reports whether an object can be named here without a package name.
 func (w *walker) unqualified(o types.Object) bool {
 	self := w.info.Defs[w.fn.Name]
 	return self != nil && self.Pkg() == o.Pkg()
@@ -203,8 +203,8 @@ func valid(t types.Type) bool {
 	return !ok || b.Kind() != types.Invalid
 }
 
-// inScope reports whether a variable can be referred to at a position: it is declared before and
-// not hidden.
+// inScope reports whether a variable can be referred to at a position: it is declared before the
+// position and not hidden there.
 func (w *walker) inScope(l *local, at token.Pos) bool {
 	if l.obj == nil {
 		return w.names.declared[l.name] == 1

@@ -78,7 +78,7 @@ func (w *walker) operatorFits(n *ast.BinaryExpr, op token.Token) bool {
 		return true // ordered types can also be compared for equality
 	}
 	basic := w.operandType(n)
-	if basic == nil { // unknown type: only operators that strings, floats and pointers allow, too
+	if basic == nil { // the type is unknown, so allow only operators that strings, floats and pointers allow too
 		return op.Precedence() == n.Op.Precedence() && n.Op != token.EQL && n.Op != token.NEQ && n.Op != token.ADD &&
 			op != token.REM && !isString(n.X) && !isString(n.Y)
 	}
@@ -158,7 +158,7 @@ func isZero(e ast.Expr) bool {
 }
 
 // swapOperands exchanges the operands of operators for which the order matters. Chains (a - b - c)
-// are left alone: they would not swap back.
+// are left unchanged, since a second swap would not restore them.
 func (w *walker) swapOperands(n *ast.BinaryExpr) {
 	switch n.Op {
 	case token.SUB, token.QUO, token.REM:
@@ -166,7 +166,7 @@ func (w *walker) swapOperands(n *ast.BinaryExpr) {
 		return
 	}
 	if isLiteral(n.X) || isLiteral(n.Y) {
-		return // nobody writes 1 - n by mistake for n - 1
+		return // nobody writes 1 - n by mistake instead of n - 1
 	}
 	for _, e := range []ast.Expr{n.X, n.Y} {
 		if b, ok := e.(*ast.BinaryExpr); ok && b.Op.Precedence() <= n.Op.Precedence() {
@@ -201,7 +201,7 @@ func (w *walker) incDec(n *ast.IncDecStmt) {
 	w.replace(Increment, n.TokPos, n.TokPos+2, op)
 }
 
-// sign drops the minus of -x; addSign adds one.
+// sign drops the minus of -x. The reverse is addSign.
 func (w *walker) sign(n *ast.UnaryExpr) {
 	if n.Op != token.SUB || !w.signPlace(w.parent(1)) || !isLiteral(n.X) && w.info.Types[n.X].Value != nil {
 		return

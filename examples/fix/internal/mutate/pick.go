@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Pick draws up to n different mutants so that kinds are balanced: it draws first a kind, then a
-// mutant of the kind. So kinds that are rare in a function are drawn as often as frequent ones.
+// Pick draws up to n different mutants. It draws first a kind and then a mutant of that kind, so
+// that kinds that are rare in a function are drawn as often as frequent ones.
 func Pick(rng *rand.Rand, mutants []Mutant, n int) []Mutant {
 	byKind := map[string][]Mutant{}
 	var kinds []string
@@ -35,8 +35,8 @@ func Pick(rng *rand.Rand, mutants []Mutant, n int) []Mutant {
 }
 
 // Enumerate returns every mutant of a function in an order drawn from seed. For a function with a
-// one-line bug this is the baseline that a model is compared with: try to reverse every one-line
-// slip, in random order.
+// one-line bug, this is the baseline for a model: trying to reverse every one-line slip, in random
+// order.
 func Enumerate(seed uint64, src []byte, fn *ast.FuncDecl, fset *token.FileSet, info *types.Info) []Mutant {
 	mutants := All(src, fn, fset, info)
 	rng := rand.New(rand.NewPCG(seed, uint64(len(src))))

@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// manyFields is the number of fields of one type in the receiver from which on none is confused
-// with a variable.
+// manyFields is the smallest number of fields of one type in the receiver at which fields are not
+// confused with variables any more.
 const manyFields = 6
 
-// receiverFields returns the receiver's fields of a type. It returns nil if there are too many or
-// no receiver.
+// receiverFields returns the receiver's fields of a type. It returns nil if there are too many, or
+// if there is no receiver.
 func (w *walker) receiverFields(t types.Type) []*types.Var {
 	self := w.receiver()
 	if self == nil {

@@ -5,8 +5,8 @@ import (
 	"go/types"
 )
 
-// results makes the slips of a return: nil for an error or an error for nil, the zero value,
-// results swapped.
+// results makes the slips of a return: nil instead of an error or the reverse, a zero value instead
+// of a variable or the reverse, and swapped results.
 func (w *walker) results(n *ast.ReturnStmt) {
 	for _, e := range n.Results {
 		w.value(e)
@@ -30,8 +30,8 @@ func (w *walker) results(n *ast.ReturnStmt) {
 	}
 }
 
-// resultTypes returns the result types of the innermost function around the return; nil for one
-// that is not known.
+// resultTypes returns the result types of the innermost function around the return. Unknown types
+// are nil.
 func (w *walker) resultTypes() []types.Type {
 	list := w.fn.Type.Results
 	for i := len(w.stack) - 1; i >= 0; i-- {

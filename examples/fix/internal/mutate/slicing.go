@@ -24,7 +24,7 @@ func (w *walker) index(n *ast.IndexExpr) {
 	}
 }
 
-// indexed reports whether an expression names something with a length and ordered elements.
+// indexed reports whether an expression has a type with a length and ordered elements.
 func (w *walker) indexed(e ast.Expr) bool {
 	switch e.(type) {
 	case *ast.Ident, *ast.SelectorExpr:
@@ -69,8 +69,8 @@ func (w *walker) slice(n *ast.SliceExpr) {
 	}
 }
 
-// manyBounds is the number of integer variables in a function from which on no missing bound is
-// inserted.
+// manyBounds is the smallest number of integer variables in a function at which no missing bound is
+// inserted any more.
 const manyBounds = 10
 
 // bounds returns the variables that may be inserted as a missing bound next to another bound.
@@ -102,7 +102,7 @@ func (w *walker) isBound(e ast.Expr) bool {
 	return l != nil && isInt(l) && w.spare(l, id)
 }
 
-// tail drops the [1:] or [:len(x)-1] of a slice expression, or adds it to a name.
+// tail drops the [1:] or [:len(x)-1] of a slice expression, or adds one to a name.
 func (w *walker) tail(e ast.Expr) {
 	if s, ok := e.(*ast.SliceExpr); ok {
 		if !w.indexed(s.X) || s.Slice3 {

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// respaced records the mutant in which the source from pos to end is replaced by text, with the
-// whole expression around it spaced as gofmt spaces it: n-1 in an index, n - 1 alone. The
-// expression e, which is the node being visited or a child of it, contains the change.
+// respaced records the mutant in which the source from pos to end is replaced by text, and the
+// whole expression around it is spaced as by gofmt: n-1 in an index, n - 1 alone. The expression e,
+// which is the node being visited or a child of it, contains the change.
 func (w *walker) respaced(kind string, e ast.Expr, pos, end token.Pos, text string) {
 	root, deep := w.root(e)
 	if root == nil || root.End()-root.Pos() > 300 {
@@ -29,8 +29,8 @@ func (w *walker) respaced(kind string, e ast.Expr, pos, end token.Pos, text stri
 	w.replaceNode(kind, root, formatted)
 }
 
-// wasFormatted reports whether an expression is spaced as by gofmt, so that a changed one should be
-// too.
+// wasFormatted reports whether an expression is spaced as by gofmt, so that the changed expression
+// should be too.
 func (w *walker) wasFormatted(root ast.Expr, old string, deep bool) bool {
 	if w.formatted == nil {
 		w.formatted = map[ast.Expr]bool{}
@@ -64,8 +64,8 @@ func (w *walker) root(e ast.Expr) (ast.Expr, bool) {
 	return e, false
 }
 
-// selfContained reports whether gofmt spaces the parts of an expression independently of what is
-// around it, or the expression cannot stand alone.
+// selfContained reports whether gofmt spaces the parts of an expression independently of its
+// surroundings, or the expression cannot stand alone.
 func selfContained(e ast.Expr) bool {
 	switch e.(type) {
 	case *ast.KeyValueExpr, *ast.FuncLit, *ast.CompositeLit:
@@ -86,7 +86,8 @@ func deepIn(parent ast.Node, e ast.Expr) bool {
 	return false
 }
 
-// format spaces an expression as gofmt does, alone or (if deep is set) as one of several arguments.
+// format spaces an expression as gofmt does, either alone or, if deep is true, as one of several
+// arguments.
 func format(expr string, deep bool) (string, bool) {
 	const prefix = "f(x, "
 	if deep {

@@ -27,8 +27,8 @@ func (w *walker) assignFits(n *ast.AssignStmt, op token.Token) bool {
 		return false
 	}
 	if op == token.ASSIGN || n.Tok == token.ASSIGN {
-		// Both sides must have the same type: durations are not added to counters, and functions
-		// not at all. Nothing can be added to a blank identifier.
+		// Both sides must have the same type: durations cannot be added to counters, and functions
+		// cannot be added at all. Nothing can be added to a blank identifier.
 		if b, ok := n.Lhs[0].(*ast.Ident); ok && b.Name == "_" || !w.alike(n.Lhs[0], n.Rhs[0]) {
 			return false
 		}
@@ -48,8 +48,8 @@ func (w *walker) assignFits(n *ast.AssignStmt, op token.Token) bool {
 	return basic.Info()&types.IsInteger != 0
 }
 
-// define confuses := with =: a variable is hidden by a new one of its name, or is set although a
-// new one was meant.
+// define confuses := with =, so that a variable is hidden by a new one of the same name, or set
+// although a new one was meant.
 func (w *walker) define(n *ast.AssignStmt) {
 	scope := w.scope(n.Pos())
 	if scope == nil || scope.Parent() == nil {
@@ -67,7 +67,7 @@ func (w *walker) define(n *ast.AssignStmt) {
 		var mine types.Object
 		if n.Tok == token.DEFINE {
 			if mine = w.info.Defs[id]; mine == nil {
-				continue // this := sets it and does not declare it
+				continue // this := assigns to an existing variable
 			}
 			_, outer := scope.Parent().LookupParent(id.Name, n.Pos())
 			if v, ok := outer.(*types.Var); !ok || !types.Identical(v.Type(), mine.Type()) {
@@ -92,7 +92,7 @@ func (w *walker) define(n *ast.AssignStmt) {
 	}
 }
 
-// exactTypes reports whether := would give the variables their existing types.
+// exactTypes reports whether := would declare the variables with their existing types.
 func (w *walker) exactTypes(n *ast.AssignStmt) bool {
 	if len(n.Lhs) != len(n.Rhs) {
 		t, ok := w.info.Types[n.Rhs[0]].Type.(*types.Tuple)

@@ -19,8 +19,8 @@ func (w *walker) value(e ast.Expr) {
 	w.negate(e)
 }
 
-// plusOne drops the 1 of x + 1 or x - 1, and adds it to other expressions. sure says that the
-// expression is certainly an integer.
+// plusOne drops the 1 of x + 1 or x - 1, and adds it to other expressions. The parameter sure means
+// that the expression is certainly an integer.
 func (w *walker) plusOne(e ast.Expr, sure bool) {
 	if e == nil || !sure && !w.isInteger(e) {
 		return
@@ -73,7 +73,8 @@ func (w *walker) isBuiltin(e ast.Expr, name string) bool {
 	return o == nil || builtin
 }
 
-// wrappers lists functions from a type to itself that are forgotten, or called once too often.
+// wrappers lists functions whose parameter and result have the same type, and whose call is easily
+// forgotten or superfluous.
 var wrappers = map[string][]string{
 	"strings": {"ToLower", "ToUpper", "TrimSpace"}, "bytes": {"ToLower", "ToUpper", "TrimSpace"}, "math": {"Abs"},
 	"path/filepath": {"Clean", "ToSlash", "FromSlash"}, "path": {"Clean"}, "html": {"EscapeString"},
@@ -140,7 +141,7 @@ func (w *walker) namedPackages() {
 	}
 }
 
-// named reports whether a package's name refers to the package at a position.
+// named reports whether a package's name refers to that package at the position at.
 func (w *walker) named(p *types.PkgName, at token.Pos) bool {
 	scope := w.scope(at)
 	if scope == nil {

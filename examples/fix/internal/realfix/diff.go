@@ -102,8 +102,8 @@ func diffFile(oldRoot, newRoot, rel string) []Candidate {
 	return all
 }
 
-// byName returns the functions whose name is unique in the file: a file may have many init
-// functions.
+// byName returns the functions by name, if their name is unique in the file. A file may have
+// several init functions.
 func byName(fns []repair.Function) map[string]repair.Function {
 	named, count := map[string]repair.Function{}, map[string]int{}
 	for _, f := range fns {
@@ -137,7 +137,7 @@ func testsOf(oldRoot, newRoot, dir string) (tests, changed bool) {
 }
 
 // lines returns the single lines of a function that replace a line of the older text while their
-// neighbours are unchanged. If a function has many changes, none is a fix by itself.
+// neighbours are unchanged. If a function has many changes, no single one is considered a fix.
 func lines(before, after string) []Candidate {
 	edits := udiff.Lines(before+"\n", after+"\n")
 	if len(edits) == 0 || len(edits) > 4 {
@@ -206,7 +206,7 @@ func distance(a, b string) int {
 }
 
 // Promise scores how likely a candidate is to be a fix: more tokens in common, nothing else changed
-// in its function and a change in the package's tests raise the score. It has no unit.
+// in its function and a change in the package's tests raise the score. The score has no unit.
 func (c Candidate) Promise() int {
 	p := 8 - min(distance(c.Old, c.New), 8)
 	if c.Sole {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// write unpacks a txtar-like map of files into a directory.
+// write unpacks a map from file names to contents into a directory.
 func write(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -113,7 +113,7 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-// TestPromise: small changes with changed tests come first, and messages last.
+// TestPromise checks that small changes with changed tests come first, and messages last.
 func TestPromise(t *testing.T) {
 	small := Candidate{Old: "if a < b {", New: "if a <= b {", Tested: true, Kind: Behaviour}
 	large := Candidate{Old: "if a < b {", New: "if f(a, b, c) && g(d) {", Tested: true, Kind: Behaviour}

@@ -18,26 +18,26 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/verify"
 )
 
-// Prover finds out with a package's own tests which candidates are fixes. The module's files are
-// changed during this and then restored.
+// Prover finds out which candidates are fixes, by running the package's tests. During this, the
+// module's files are changed and then restored.
 type Prover struct {
 	Root   string          // the newer version, writable
-	Env    []string        // environment of the go command, added to the process's own
+	Env    []string        // environment of the go command, added to that of this process
 	Build  verify.Executor // runs the go command
 	Run    verify.Executor // runs the tests
 	Bins   string          // directory for test binaries, readable for Run
 	Limit  time.Duration   // for one run of a package's tests
-	Only   []string        // the tests to run; nil: all
+	Only   []string        // the tests to run; nil means all
 	Report func(string)    // receives progress messages; may be nil
 }
 
 // ErrTests means that a package cannot be judged: its tests cannot be built or none passes.
 var ErrTests = errors.New("realfix: the package's own tests do not build or pass here")
 
-// Prove returns the fixes among the candidates of one package. It leaves Module, From, Version and
-// Licence empty.
+// Prove returns the fixes among the candidates of one package. The fields Module, From, Version and
+// Licence of the fixes are empty.
 func (p *Prover) Prove(ctx context.Context, dir string, candidates []Candidate) ([]Fix, error) {
-	// First all at once: usually no test fails with any of them, and nothing more need be built.
+	// First try all candidates at once: usually no test fails, and nothing more needs to be built.
 	suspects, failed, err := p.together(ctx, dir, candidates)
 	if err != nil || len(failed) == 0 {
 		return nil, err
@@ -60,8 +60,8 @@ func (p *Prover) Prove(ctx context.Context, dir string, candidates []Candidate) 
 	return found, ctx.Err()
 }
 
-// together tries all candidates that compile at once. It returns those, and the tests that fail
-// then.
+// together tries all candidates that compile at once. It returns these candidates and the tests
+// that fail with them.
 func (p *Prover) together(ctx context.Context, dir string, candidates []Candidate) (left []Candidate, failed []string, err error) {
 	left = slices.Clone(candidates)
 	for len(left) > 0 && ctx.Err() == nil {
@@ -81,13 +81,14 @@ func (p *Prover) together(ctx context.Context, dir string, candidates []Candidat
 	return nil, nil, ctx.Err()
 }
 
-// told is a candidate and the tests that detect it.
+// told is a candidate with the tests that detect it.
 type told struct {
 	Candidate
 	tests []string
 }
 
-// told returns the candidates that tests detect. A set that fails, or is known to, is bisected.
+// told returns the candidates that tests detect. It bisects a set of candidates with which tests
+// fail.
 func (p *Prover) told(ctx context.Context, dir string, passing []string, candidates []Candidate, known bool) []told {
 	if ctx.Err() != nil {
 		return nil
@@ -102,7 +103,8 @@ func (p *Prover) told(ctx context.Context, dir string, passing []string, candida
 	if len(candidates) > 1 {
 		return p.told(ctx, dir, passing, candidates, true)
 	}
-	// Run both ways once more, so that a flaky test is not mistaken for one that detects the line.
+	// Run both ways once more, so that a flaky test is not mistaken for a test that detects the
+	// line.
 	again, _ := p.try(ctx, dir, failed, nil, candidates...)
 	if len(again) == 0 || !p.build(ctx, dir, nil) {
 		return nil
@@ -121,9 +123,9 @@ func (p *Prover) report(format string, args ...any) {
 	}
 }
 
-// try runs the tests with the old lines of candidates applied and returns which of the passing ones
-// fail, or which of all tests if passing is nil. Places where the compiler reports an error are
-// added to refused.
+// try runs the tests with the old lines of candidates applied and returns which of the tests in
+// passing fail, or which of all tests if passing is nil. Places at which the compiler reports an
+// error are added to refused.
 func (p *Prover) try(ctx context.Context, dir string, passing []string, refused *[]place, candidates ...Candidate) (failed []string, built bool) {
 	kept := map[string][]byte{}
 	defer func() {
@@ -197,8 +199,8 @@ func (p *Prover) build(ctx context.Context, dir string, refused *[]place) bool {
 var verdict = regexp.MustCompile(`(?m)^--- (PASS|FAIL): (\S+)|^=== RUN +([^/\s]+)$`)
 
 // test runs the test binary, all tests or only the named ones, and returns the top-level tests that
-// passed and failed. A test that ends the whole program, by a panic or by not ending, has failed
-// too.
+// passed and failed. A test that ends the whole program, by a panic or the time limit, counts as
+// failed too.
 func (p *Prover) test(ctx context.Context, dir string, only []string) (passed, failed []string) {
 	args := []string{p.bin(), "-test.short", "-test.v", "-test.timeout=" + (p.Limit - p.Limit/6).String()}
 	if only != nil {

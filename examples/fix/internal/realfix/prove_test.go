@@ -26,7 +26,8 @@ func TestTwo(t *testing.T) { two(1, 2) }
 func TestBroken(t *testing.T) { t.Fail() }
 `
 
-// TestProve: of two changed lines, the one that a test detects, by a panic, is a fix.
+// TestProve checks that of two changed lines, only the one that a test detects, by a panic, is a
+// fix.
 //
 // Evidence: training · Real fixes are proven by tests
 func TestProve(t *testing.T) {
@@ -65,7 +66,7 @@ func TestProve(t *testing.T) {
 	}
 }
 
-// TestFixes checks that the fixes in the repository keep their promises.
+// TestFixes checks the promises about the fixes in the repository.
 func TestFixes(t *testing.T) {
 	fixes, err := Fixes()
 	if err != nil {

@@ -1,9 +1,10 @@
-// Package realfix holds real one-line bug fixes of open-source Go modules and finds them.
+// Package realfix finds real one-line bug fixes in open-source Go modules, and contains those that
+// were found.
 //
 // A fix is a line of one function that differs between two consecutive released versions of a
-// module, and that the newer version's own tests detect: they pass with the module as it is, and
-// some of them fail if only this line of the newer version is put back to what it was. So every fix
-// can be reproduced from the module proxy: the newer version, with one line replaced.
+// module, and that the newer version's own tests detect: they pass with the unchanged module, and
+// some of them fail if only this line of the newer version is reverted. So every fix can be
+// reproduced from the module proxy: the newer version, with one line replaced.
 //
 // The modules searched (see [Modules]) are kept out of training.
 package realfix
@@ -18,7 +19,7 @@ import (
 // Kinds of fixes.
 const (
 	Behaviour = "behaviour" // the program behaves differently
-	Message   = "message"   // only a message for people or a version number differs: not counted as a bug
+	Message   = "message"   // only a message for people or a version number differs, which is not counted as a bug
 )
 
 // Fix is one line that was wrong in one version of a module and right in the next.
@@ -33,13 +34,13 @@ type Fix struct {
 	Function string // as repair.Function names it
 	FileLine int    // the line in the newer version's file, from 1
 	Line     int    // line in the function, from 1 at the func keyword
-	SHA256   string // of the newer version's file, in hex
+	SHA256   string // SHA-256 of the newer version's file, in hex
 
 	Old, New string   // the two lines, without indentation
 	Sole     bool     // nothing else in the function changed between the versions
 	Tests    []string // top-level tests that fail with the old line and pass with the new one
 	Kind     string   // Behaviour or Message
-	Slip     string   `json:",omitempty"` // the kind of mutate's slip that makes the new line from the old one; empty if none does
+	Slip     string   `json:",omitempty"` // the kind of slip in package mutate that turns the old line into the new one; empty if there is none
 }
 
 // String identifies the fix: module@version file:line.

@@ -17,9 +17,9 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// Slips finds out which fixes a symbolic enumerator would find too: those whose new line is among
-// the one-line slips of the old function. It does not load packages outside the standard library,
-// so the enumerator might find a few more.
+// Slips finds out which fixes a symbolic enumerator would find: those whose new line is among the
+// mutants of the old function. It does not load packages outside the standard library, so the
+// enumerator might find a few more.
 type Slips struct {
 	fset *token.FileSet
 	std  types.Importer
@@ -31,8 +31,9 @@ func NewSlips() *Slips {
 	return &Slips{fset, importer.ForCompiler(fset, "source", nil)}
 }
 
-// Of returns the kind of slip that makes the new line of a fix from the function with the old one,
-// or "" if none does. root is the directory with the unpacked version of the module.
+// Of returns the kind of slip that produces the new line of a fix in the function with the old
+// line, or "" if none does. The parameter root is the directory with the unpacked version of the
+// module.
 func (s *Slips) Of(root string, fix Fix) (string, error) {
 	dir := filepath.Join(root, filepath.FromSlash(fix.Dir))
 	built, err := build.ImportDir(dir, 0)
@@ -74,7 +75,7 @@ func (s *Slips) search(fix Fix, files []*ast.File, changed *ast.File, src []byte
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
 		Selections: map[*ast.SelectorExpr]*types.Selection{}, Scopes: map[ast.Node]*types.Scope{}}
 	config := types.Config{Importer: s, Error: func(error) {}}
-	_, _ = config.Check(fix.Dir, s.fset, files, info) // what could not be checked is missing in info
+	_, _ = config.Check(fix.Dir, s.fset, files, info) // anything that could not be checked is missing in info
 	for _, d := range changed.Decls {
 		fn, ok := d.(*ast.FuncDecl)
 		if !ok || repair.FuncName(fn) != fix.Function {

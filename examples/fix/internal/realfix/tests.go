@@ -10,8 +10,9 @@ import (
 )
 
 // ChangedTests returns the names of the tests of a package that differ between two versions of its
-// module, themselves or in the helpers and tables that they use from the package's test files. It
-// returns none if they do not differ or cannot be distinguished.
+// module, either in their own code or in helpers and tables that they use from the package's test
+// files. It returns none if the tests do not differ or the changes cannot be attributed to single
+// tests.
 func ChangedTests(oldRoot, newRoot, dir string) []string {
 	before, after := testDecls(filepath.Join(oldRoot, dir)), testDecls(filepath.Join(newRoot, dir))
 	changed := map[string]bool{}

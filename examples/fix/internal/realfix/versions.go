@@ -16,12 +16,12 @@ import (
 // Release is a released version of a module, unpacked.
 type Release struct {
 	Version string
-	Dir     string // in the module cache: must not be changed
+	Dir     string // directory in the module cache, which must not be changed
 }
 
 // Releases returns the newest releases of a module, at most limit, oldest first, fetched through
-// the module proxy. dir is a directory with a go.mod in which the go command is run. Versions that
-// are not available are left out.
+// the module proxy. The parameter dir is a directory with a go.mod file, in which the go command is
+// run. Versions that are not available are left out.
 func Releases(ctx context.Context, dir, module string, limit int) ([]Release, error) {
 	out, err := goCommand(ctx, dir, "list", "-m", "-versions", "-json", module)
 	if err != nil {

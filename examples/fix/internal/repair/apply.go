@@ -13,8 +13,8 @@ var ErrIdentity = errors.New("the line is so already")
 // Apply returns a source in which a line of a function, counted from 1 at the func line, is
 // replaced by a new text. The line keeps its indentation, trailing space and line ending; a blank
 // line takes the indentation of the line before. Apply returns an error if the text leaves the
-// function's [Tokens] unchanged or has line breaks, if the line is outside the function, or if the
-// function is not in src where f says.
+// function's [Tokens] unchanged or has line breaks, if the line is outside the function, or if src
+// does not have the function at the position given in f.
 func Apply(src []byte, f Function, line int, text string) ([]byte, error) {
 	if strings.ContainsAny(text, "\r\n") {
 		return nil, errors.New("repair: edit line: the new text has a line break; an edit replaces one line by one line")
@@ -33,7 +33,7 @@ func Apply(src []byte, f Function, line int, text string) ([]byte, error) {
 	}
 	if text != "" {
 		old := lines[line-1]
-		behind := old[len(strings.TrimRight(old, " \t")):] // it matters in a string over several lines
+		behind := old[len(strings.TrimRight(old, " \t")):] // trailing space matters in a string that spans several lines
 		if strings.TrimSpace(old) == "" {
 			behind = ""
 		}
@@ -63,8 +63,8 @@ func lineAt(src []byte, n int) (from, to int, ok bool) {
 	return from, to, n == 1
 }
 
-// indentation returns the space before the text of a line, or the space that a blank line should
-// have.
+// indentation returns the space before the text of a line, or the indentation that a blank line
+// should have.
 func indentation(lines []string, i int) string {
 	for k := i; k >= 0; k-- {
 		if l := lines[k]; strings.TrimSpace(l) != "" {

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// Checker type-checks a package repeatedly, each time with another version of one file. It may be
-// used by one goroutine at a time.
+// Checker type-checks a package repeatedly, each time with a different version of one file. It is
+// for one goroutine at a time.
 type Checker struct {
 	dir     string
 	fset    *token.FileSet
@@ -31,7 +31,7 @@ type Checker struct {
 	words   *Words                  // built when first requested
 }
 
-// checkedFile is a file of the package as on disk.
+// checkedFile is a file of the package in its version on disk.
 type checkedFile struct {
 	src   []byte
 	full  *ast.File // used if declarations change
@@ -39,10 +39,11 @@ type checkedFile struct {
 	shape string    // the file without bodies, as text
 }
 
-// NewChecker loads a package with its tests, and the exported types of what it imports. pkg is an
-// import path or relative directory ("./pkg"), as seen from dir, a directory in its module. env is
-// the environment of the go command, nil for that of the process. A package that does not compile
-// on disk cannot be checked.
+// NewChecker loads a package with its tests, and the exported types of the packages that it
+// imports. The parameter pkg is an import path or a relative directory ("./pkg"), as seen from dir,
+// a directory in the package's module. The parameter env is the environment of the go command; nil
+// means the environment of this process. If the package on disk does not compile, it cannot be
+// checked.
 func NewChecker(ctx context.Context, dir, pkg string, env ...string) (*Checker, error) {
 	fset := token.NewFileSet()
 	cfg := &packages.Config{
@@ -148,15 +149,15 @@ func (c *Checker) Files() []string { return append([]string(nil), c.order...) }
 func (c *Checker) Package() (path, name string) { return c.path, c.name }
 
 // Check returns the reason why the package would not compile if a file had the given source: the
-// first error of the parser or the type checker, in one line. file is an absolute name, a name
-// relative to the directory of the checker, or a base name. Packages that import this package are
-// not checked: a changed signature may break them.
+// first error of the parser or the type checker, in one line. The parameter file is an absolute
+// name, a name relative to the directory of the checker, or a base name. Packages that import this
+// package are not checked, although a changed signature may break them.
 func (c *Checker) Check(file string, src []byte) error {
 	name := c.find(file)
 	if name == "" {
 		return fmt.Errorf("repair: check %s: it is not a file of package %s", file, c.path)
 	}
-	fset := token.NewFileSet() // the syntax tree is thrown away, and so are its positions
+	fset := token.NewFileSet() // a new file set, since the syntax tree is thrown away together with its positions
 	f, err := parser.ParseFile(fset, filepath.Base(name), src, parser.SkipObjectResolution)
 	if err != nil {
 		return fmt.Errorf("does not parse: %w", firstError(err))
@@ -164,7 +165,8 @@ func (c *Checker) Check(file string, src []byte) error {
 	if c.cgo {
 		return nil // the output of the cgo tool is not known here
 	}
-	// Positions of the two sets must not mix: parse again into the shared one under a new base.
+	// Positions of the two file sets must not be mixed, so parse the file again into the shared
+	// set, at a new base.
 	changed, err := parser.ParseFile(c.fset, filepath.Base(name), src, parser.SkipObjectResolution)
 	if err != nil {
 		return fmt.Errorf("does not parse: %w", firstError(err))
@@ -176,8 +178,8 @@ func (c *Checker) Check(file string, src []byte) error {
 	return nil
 }
 
-// check type-checks the package with one file replaced. all says that bodies in other files are
-// also checked: they may depend on what changed.
+// check type-checks the package with one file replaced. If all is true, bodies in other files are
+// also checked, since they may depend on the change.
 func (c *Checker) check(changed *ast.File, name string, all bool) error {
 	if c.cgo {
 		return nil
@@ -202,7 +204,7 @@ func (c *Checker) check(changed *ast.File, name string, all bool) error {
 				return
 			}
 			if !all && c.fset.File(te.Pos) != c.fset.File(changed.FileStart) {
-				return // an import that only bodies use
+				return // the error concerns an import that only function bodies use
 			}
 			p := c.fset.PositionFor(te.Pos, false)
 			first = fmt.Errorf("%s:%d:%d: %s", filepath.Base(p.Filename), p.Line, p.Column, te.Msg)
@@ -223,7 +225,7 @@ func firstError(err error) error {
 	return errors.New(msg)
 }
 
-// find returns the name under which a file is known, or "" if it is not.
+// find returns the name under which a file is known, or "" if it is unknown.
 func (c *Checker) find(file string) string {
 	if !filepath.IsAbs(file) {
 		if abs, err := filepath.Abs(filepath.Join(c.dir, file)); err == nil && c.files[abs] != nil {

@@ -16,7 +16,7 @@ import (
 type Block struct {
 	StartLine, StartCol int
 	EndLine, EndCol     int
-	Count               int // how often it ran
+	Count               int // number of times that it ran
 }
 
 // Profile is the coverage of one test, or of several together: the blocks of each file. A file is
@@ -53,8 +53,8 @@ func (p Profile) blocks(file string) []Block {
 			continue
 		}
 		// If several files have that name, the one with the longest common path suffix is chosen.
-		// In a tie it is the one with the shorter path: a file at the root of a module has only its
-		// name in common with its own path.
+		// In a tie it is the one with the shorter path: for a file at the root of a module, only
+		// the file name is common to the two paths.
 		if best == "" || cmp.Or(commonTail(best, file)-commonTail(name, file), strings.Count(name, "/")-strings.Count(best, "/"), strings.Compare(name, best)) < 0 {
 			best, found = name, b
 		}
@@ -72,7 +72,7 @@ func commonTail(a, b string) int {
 	return n
 }
 
-// lines reports for each line of a function whether it ran. It returns nil if none did.
+// lines reports for each line of a function whether it ran. It returns nil if no line ran.
 func (p Profile) lines(f Function) []bool {
 	var ran []bool
 	for _, b := range p.blocks(f.File) {

@@ -15,10 +15,10 @@ import (
 const maxDigestLine = 160
 
 // Digest returns the most informative lines of the output of go test, plain, with -v or with -json,
-// in at most budget bytes and in their original order: panics and where in the code they began,
-// compile errors, what was got and wanted, and other messages of failing tests. Text that differs
-// from run to run (times, temporary directories, addresses) is removed, and so are lines that say
-// no more than the names of the tests. Long lines are shortened in the middle.
+// in at most budget bytes and in their original order: panics and the places in the code where they
+// began, compile errors, actual and expected values, and other messages of failing tests. Text that
+// differs from run to run (times, temporary directories, addresses) is removed, and so are lines
+// that contain nothing but the names of tests. Long lines are shortened in the middle.
 func Digest(output string, budget int) string {
 	lines := candidates(failingOutput(output))
 	order := make([]int, len(lines))
@@ -45,8 +45,8 @@ func Digest(output string, budget int) string {
 	return strings.Join(out, "\n")
 }
 
-// failingOutput returns the lines of an output, without those of passing tests if the output shows
-// which these are.
+// failingOutput returns the lines of an output. If the output identifies passing tests, their lines
+// are left out.
 func failingOutput(output string) []string {
 	output = strings.ToValidUTF8(output, "?")
 	var segments []segment
@@ -83,7 +83,7 @@ var (
 	turn    = regexp.MustCompile(`^\s*=== (?:RUN|CONT|NAME|PAUSE)\s+(\S*)`)
 )
 
-// plainSegments splits plain output where go test says which test comes next.
+// plainSegments splits plain output at the lines in which go test names the next test.
 func plainSegments(output string) []segment {
 	segments := []segment{{}}
 	for l := range strings.Lines(output) {
@@ -116,7 +116,7 @@ func isJSON(output string) bool {
 	return strings.HasPrefix(first, "{") && json.Unmarshal([]byte(first), &e) == nil && e.Action != ""
 }
 
-// jsonSegments collects the output of each test; lines that are not events belong to none.
+// jsonSegments collects the output of each test; lines that are not events belong to no test.
 func jsonSegments(output string) []segment {
 	var segments []segment
 	at := map[string]int{}
@@ -151,7 +151,7 @@ func jsonSegments(output string) []segment {
 	return segments
 }
 
-// A telling is a line that may be shown, with its weight.
+// A telling is a line that may be included in the digest, with its weight.
 type telling struct {
 	text   string
 	weight int
@@ -176,7 +176,8 @@ var (
 	comparison   = regexp.MustCompile(`(?i)\b(?:got|want(?:ed)?|expect(?:ed|s)?|actual|have|diff|not equal|mismatch|should)\b|^\s*[-+]\s*\S|!=`)
 )
 
-// candidates assigns weights to the lines and drops those that say nothing, or nothing new.
+// candidates assigns weights to the lines and drops those that contain no information, or nothing
+// new.
 func candidates(lines []string) []telling {
 	var out []telling
 	seen := map[string]bool{}
@@ -211,11 +212,11 @@ func candidates(lines []string) []telling {
 	return out
 }
 
-// maxFrames limits the frames shown of a panic.
+// maxFrames limits the number of frames that are shown for a panic.
 const maxFrames = 3
 
-// panicEnd reads what follows a panic, adds the innermost frames of the code under test, and
-// returns the index of its last line.
+// panicEnd reads the lines that follow a panic, adds the innermost frames of the code under test,
+// and returns the index of the panic's last line.
 func panicEnd(lines []string, i int, add func(string, int)) int {
 	start := i
 	for i < len(lines) && !strings.HasPrefix(lines[i], "goroutine ") { // the rest of the message, or "[signal …"
@@ -265,7 +266,7 @@ var (
 	blanks   = regexp.MustCompile(`[ \t]{2,}|\t`)
 )
 
-// clean removes from a line what differs from run to run.
+// clean removes from a line the parts that differ from run to run.
 func clean(l string) string {
 	l = escapes.ReplaceAllString(strings.ReplaceAll(l, "\t", " "), "")
 	l = goFile.ReplaceAllString(l, "$1")

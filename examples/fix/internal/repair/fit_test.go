@@ -8,8 +8,8 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// TestReadBeside: a long function after a long report leaves room for the answer, whatever the
-// length of tokens, and says which of its lines are left out.
+// TestReadBeside checks that a long function after a long report leaves room for the answer,
+// whatever the length of tokens, and that the text names the lines that are left out.
 func TestReadBeside(t *testing.T) {
 	lines := []string{"func long() {"}
 	var marks []repair.Mark

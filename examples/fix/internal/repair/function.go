@@ -13,8 +13,8 @@ type Function struct {
 	Name string // as in stack traces, without package and type arguments: "Trim", "Reader.Len", "(*Reader).ReadLine"
 	File string // as the caller named it
 
-	Start, End int    // first and last line in the file, from 1: the line of the word func and the line of the closing brace
-	Text       string // these lines, joined by \n whatever the file's line endings are
+	Start, End int    // first and last line in the file, from 1: the line of the func keyword and the line of the closing brace
+	Text       string // these lines, joined by \n whatever line endings the file has
 }
 
 // Functions returns the functions of a file that have a body, in source order. The file must parse.

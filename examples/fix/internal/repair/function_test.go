@@ -71,7 +71,7 @@ func TestApply(t *testing.T) {
 		for _, tt := range []struct {
 			line      int
 			text, old string
-			want      string // the replacement of old; "" if it is refused
+			want      string // the replacement of old; "" if the edit is refused
 		}{
 			{2, "if i <= 0 {", "\tif i < 0 {", "\tif i <= 0 {"},
 			{2, "  if i <= 0 {\t", "\tif i < 0 {", "\tif i <= 0 {"},
@@ -117,7 +117,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadLong: a long function is shown around its suspicious lines, whatever the budget.
+// TestReadLong checks that a long function is shown around its suspicious lines, whatever the
+// budget.
 //
 // Evidence: repair · Long functions are read in parts
 func TestReadLong(t *testing.T) {

@@ -15,15 +15,16 @@ const (
 	maxLikeBytes  = 330 // of all lines
 	maxLikeLine   = 100 // bytes
 	minLikeTokens = 4   // shorter lines resemble too many others
-	likeEach      = 2   // lines that resemble the same line
+	likeEach      = 2   // number of lines that may resemble the same line
 )
 
-// A kinLine is a line of a function in the form in which other functions search for it.
+// A kinLine is a line of a function in the form in which it is compared with lines of other
+// functions.
 type kinLine struct {
 	text, from string // from is the name of its function
 	place      int32
 	grams      []int32
-	weight     float64 // total of its grams
+	weight     float64 // total weight of its grams
 }
 
 // A kin indexes the lines of a package's functions by their tokens and pairs of tokens, here called
@@ -32,11 +33,11 @@ type kin struct {
 	ids   map[string]int32
 	lines []kinLine
 	posts [][]int32 // by gram, the lines that contain it
-	rare  []float64 // by gram, its weight
+	rare  []float64 // by gram, the gram's weight
 }
 
-// grams returns the grams of a line, each once. Unknown grams are added if add is set, or else left
-// out.
+// grams returns the grams of a line, each once. Unknown grams are added if add is true, and left
+// out otherwise.
 func (k *kin) grams(line string, add bool) []int32 {
 	tokens := strings.Split(strings.TrimSuffix(Tokens(line), "\x00"), "\x00")
 	if len(tokens) < minLikeTokens {
@@ -71,7 +72,7 @@ func (n *Names) takeLines(fset *token.FileSet, src []byte, d ast.Decl) {
 		return
 	}
 	from, to := fset.PositionFor(fn.Pos(), false).Offset, fset.PositionFor(fn.End(), false).Offset
-	if from < 0 || to > len(src) || from > to { // the parser's guess at the end of broken code
+	if from < 0 || to > len(src) || from > to { // the end is a guess of the parser, for broken code
 		return
 	}
 	seen := map[string]bool{}
@@ -122,9 +123,9 @@ func (k *kin) weight(grams []int32) float64 {
 	return sum
 }
 
-// near calls each for the lines that share a gram with a line, with their similarity: the weight of
-// the shared grams over the weight of the grams of either. Grams that almost every line has are not
-// looked up, but count.
+// near calls the function each with the lines that share a gram with the given line, and with their
+// similarity: the total weight of the grams in both lines divided by that of the grams in either.
+// Grams that occur in almost every line are not looked up, but their weight counts.
 func (k *kin) near(line string, shared map[int32]float64, each func(at int32, alike float64)) {
 	const common = 400
 	grams := k.grams(line, false)
@@ -142,20 +143,21 @@ func (k *kin) near(line string, shared map[int32]float64, each func(at int32, al
 	}
 }
 
-// A resemblance is a line that is similar to one of the function's.
+// A resemblance is a line of another function that is similar to a line of the function in
+// question.
 type resemblance struct {
 	at    int32 // in kin.lines
-	of    int   // line of the function
+	of    int   // number of the similar line in the function in question
 	score float64
 }
 
 // Like returns lines of other functions of the package that are very similar to lines of a function
-// that failing tests run, the most similar first, each after the name of its function and a tab:
-// they show how the same is done elsewhere. Lines that occur in the function itself are left out.
+// that failing tests run, the most similar first, each prefixed with the name of its function and a
+// tab. They show how the same is done elsewhere. Lines that also occur in f are left out.
 func (n *Names) Like(f Function, marks []Mark) []string { return n.like(n.subject(f), marks) }
 
 func (n *Names) like(s subject, marks []Mark) []string {
-	const least, half = 0.25, 2 // half is the kinship at which a place has half of its possible weight
+	const least, half = 0.25, 2 // half is the kinship at which a place has half of the maximum weight
 	var all []resemblance
 	lines := strings.Split(s.Text, "\n")
 	known := known(marks)

@@ -28,8 +28,8 @@ func (s Style) Width() int {
 }
 `
 
-// TestLike: lines similar to a line of a broken function are found in the other functions, whose
-// right lines suggest the repair.
+// TestLike checks that lines that are similar to a line of a broken function are found in other
+// functions, where they are right and suggest the repair.
 //
 // Evidence: repair · Near names and similar lines are offered
 func TestLike(t *testing.T) {
@@ -50,7 +50,8 @@ func TestLike(t *testing.T) {
 	}
 }
 
-// TestLikeTellsNothingOfTheFunctionItself: a function's own right line must not be returned.
+// TestLikeTellsNothingOfTheFunctionItself checks that the right line of the function itself is not
+// returned.
 func TestLikeTellsNothingOfTheFunctionItself(t *testing.T) {
 	n, fns := namesOf(t, "p.go", likeSource)
 	for _, f := range fns {

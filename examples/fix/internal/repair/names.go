@@ -12,12 +12,12 @@ import (
 	"strings"
 )
 
-// Names indexes which names the code of a package uses and where: names that a line may need
-// although its function does not contain them.
+// Names indexes the names that the code of a package uses, with the places of their use. They are
+// names that a line may need although its function does not contain them.
 type Names struct {
 	places []place
 	using  map[string][]int32  // by identifier, the places that contain it
-	only   map[string]int32    // by name, the only place that offers it, -1 if there are several
+	only   map[string]int32    // by name, the only place that offers it; -1 if there are several
 	words  map[string][]string // by offered name, its words
 	sets   []nameSet
 	in     map[string][]int32 // by name, the sets that contain it
@@ -30,7 +30,7 @@ type place struct {
 	start int
 	about string // type of the receiver, or the declared type
 	lends []string
-	count int // number of different identifiers in it
+	count int // number of different identifiers in the place
 }
 
 // A nameSet holds names of one kind that could replace each other, in the order of their
@@ -50,8 +50,8 @@ const (
 	sameType                     // methods of one type
 )
 
-// NewNames reads the files of a package, by name. Of a file that does not parse it uses what it
-// can.
+// NewNames reads the files of a package, by name. Of a file that does not parse, it uses the part
+// that can be parsed.
 func NewNames(files map[string][]byte) *Names {
 	fset := token.NewFileSet()
 	var trees []*ast.File
@@ -180,7 +180,7 @@ func lendable(name string) bool {
 
 func predeclared(name string) bool { return types.Universe.Lookup(name) != nil }
 
-// about returns the type that a declaration belongs to, or "" if none.
+// about returns the type that a declaration belongs to, or "" if there is none.
 func about(d ast.Decl) string {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -263,7 +263,7 @@ func (g *grouping) fields(t *ast.TypeSpec) {
 	}
 }
 
-// selectors adds the names that a declaration uses of imported packages to their sets.
+// selectors adds the names from imported packages that a declaration uses to their sets.
 func (g *grouping) selectors(d ast.Decl, imported map[string]bool) {
 	ast.Inspect(d, func(x ast.Node) bool {
 		if sel, ok := x.(*ast.SelectorExpr); ok {
@@ -275,7 +275,7 @@ func (g *grouping) selectors(d ast.Decl, imported map[string]bool) {
 	})
 }
 
-// finish keeps the sets that offer a choice.
+// finish keeps the sets that have more than one choice.
 func (g *grouping) finish(n *Names) {
 	for _, k := range g.order {
 		names := g.sets[k]

@@ -83,8 +83,8 @@ func TestNamesNear(t *testing.T) {
 	}
 }
 
-// TestNamesTellNothingOfTheFunctionItself: a name that only the function itself uses from an import
-// must not be returned, since the broken function does not contain it.
+// TestNamesTellNothingOfTheFunctionItself checks that a name from an import that only the function
+// itself uses is not returned, since the broken function does not contain it.
 func TestNamesTellNothingOfTheFunctionItself(t *testing.T) {
 	n, fns := namesOf(t, "p.go", namesSource)
 	f := fns["base"]

@@ -29,14 +29,15 @@ func withPackage(text string, r Ranked) string {
 	return text
 }
 
-// Fill sets the Names and the Like of as many candidates as a report has room for.
+// Fill sets the fields Names and Like of the candidates, up to the number of candidates in a
+// report.
 func (n *Names) Fill(ranked []Ranked, failed []string) {
 	for i := range ranked[:min(len(ranked), MaxCandidates)] {
 		n.Complete(&ranked[i], failed)
 	}
 }
 
-// Complete sets a candidate's Names and Like from its package.
+// Complete sets the fields Names and Like of a candidate from its package.
 func (n *Names) Complete(r *Ranked, failed []string) {
 	s := n.subject(r.Function)
 	r.Names, r.Like = n.near(s, failed), n.like(s, r.Marks)
@@ -47,8 +48,8 @@ type subject struct {
 	Function
 	place   int32
 	has     map[string]bool // identifiers
-	names   []string        // the same in order: floating-point sums depend on the order
-	kinship []float64       // of each place with the function
+	names   []string        // the same in order, because floating-point sums depend on the order
+	kinship []float64       // of each place: its kinship with the function
 }
 
 func (n *Names) subject(f Function) subject {
@@ -57,9 +58,9 @@ func (n *Names) subject(f Function) subject {
 	return subject{f, n.place(f), has, names, n.kinship(f, names)}
 }
 
-// Near returns the names that a function may need and does not have, the likeliest first: those
-// that could replace one that it has, and those that similar code uses. Names similar to those of
-// the function or of failing tests rank higher.
+// Near returns the names that a function may need and does not have, the likeliest first: names
+// that could replace one in the function, and names that similar code uses. Names similar to those
+// of the function or of failing tests rank higher.
 func (n *Names) Near(f Function, failed []string) []string { return n.near(n.subject(f), failed) }
 
 func (n *Names) near(s subject, failed []string) []string {
@@ -94,8 +95,8 @@ func wordsOf(names []string) map[string]bool {
 	return words
 }
 
-// kinship returns how similar each place is to a function. All weights here and below were tuned on
-// what broken lines of the training modules needed.
+// kinship returns the similarity of each place to a function. All weights here and below were tuned
+// on the names that the repairs of broken lines in the training modules needed.
 func (n *Names) kinship(f Function, names []string) []float64 {
 	const ofType, inFile, near, lines = 1.5, 0.3, 0.6, 60.0
 	like := make([]float64, len(n.places))
@@ -147,8 +148,8 @@ func (k setKind) weight() float64 {
 	return 1.5
 }
 
-// alternatives adds to the scores of names that might replace one that is there. The function's own
-// uses of an import are ignored: the broken function does not use what it should.
+// alternatives adds to the scores of names that might replace a name in the function. The
+// function's own uses of an import do not count, since the broken function lacks the right use.
 func (n *Names) alternatives(s subject, scores map[string]float64) {
 	for _, name := range s.names {
 		words := wordsOf([]string{name})
@@ -165,7 +166,7 @@ func (n *Names) alternatives(s subject, scores map[string]float64) {
 	}
 }
 
-// firstNames returns the names with the highest scores, as many as fit.
+// firstNames returns the names with the highest scores, within the limits.
 func firstNames(scores map[string]float64) []string {
 	names := slices.Collect(maps.Keys(scores))
 	slices.SortFunc(names, func(a, b string) int {

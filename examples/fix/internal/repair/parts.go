@@ -9,15 +9,15 @@ import (
 // Limits of [Ranked.Parts].
 const (
 	partBytes = 800  // of the lines that a part covers
-	partShown = 1000 // of all lines of a part
+	partShown = 1000 // of all lines that a part shows
 	maxParts  = 8
 )
 
-// Parts returns the texts in which a model reads a candidate part by part. It returns none if
-// [Ranked.ReadBeside] leaves out no line that may be at fault. Each part covers a few consecutive
-// lines, and also shows the first and the last line of the function and what is near. All parts
-// together cover all lines that failing tests ran, or all lines of the function if that is unknown.
-// Names and lines of other functions are left out.
+// Parts returns the texts in which a model reads a candidate part by part. If the text of
+// [Ranked.ReadBeside] has all lines that may be at fault, Parts returns none. Each part covers a
+// few consecutive lines, and also shows the first and the last line of the function and the lines
+// nearby. All parts together cover all lines that failing tests ran, or all lines of the function
+// if that is unknown. Names and lines of other functions are left out.
 func (r Ranked) Parts(report string, number int, count func(string) int) []string {
 	lines := strings.Split(r.Text, "\n")
 	due, text := r.due(lines), r.ReadBeside(report, number, count)
@@ -43,8 +43,8 @@ func (r Ranked) Parts(report string, number int, count func(string) int) []strin
 	return parts
 }
 
-// ReadLine returns a text in which a model reads a line of a candidate: that of ReadBeside, or else
-// the first of Parts that shows the line. It returns false if none does.
+// ReadLine returns a text that shows a line of a candidate to a model: the text of ReadBeside, or
+// else the first text of Parts that shows the line. It returns false if none does.
 func (r Ranked) ReadLine(line int, report string, number int, count func(string) int) (string, bool) {
 	if text := r.ReadBeside(report, number, count); Shows(text, line) {
 		return text, true

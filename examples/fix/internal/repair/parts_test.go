@@ -9,8 +9,9 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// TestParts: the parts of a function that is too long to be read at once show every line that may
-// be at fault, each with the function's ends, and each fits into the context.
+// TestParts checks that the parts of a function that is too long to be read at once show every line
+// that may be at fault. Each part must show the function's first and last line and fit into the
+// context.
 //
 // Evidence: repair · Long functions are read in parts
 func TestParts(t *testing.T) {
@@ -30,7 +31,7 @@ func TestParts(t *testing.T) {
 		name          string
 		until         int // number of lines of the function, without the last two
 		marks         []repair.Mark
-		bytesPerToken int // 0: the model does not count
+		bytesPerToken int // 0 if the model does not count tokens
 		parts         int
 	}{
 		{"coverage unknown", 601, nil, 3, 5},

@@ -18,18 +18,18 @@ type Evidence struct {
 	Stack   []Frame   // stack of the panic that ended a failing test, innermost first
 }
 
-// hardly is the share of passing profiles up to which a line counts as run by hardly any passing
-// test.
+// hardly is the largest share of passing profiles for which a line still counts as run by hardly
+// any passing test.
 const hardly = 0.05
 
 // Marks returns the marks of a function's lines. If the coverage of several failing tests is known
-// separately, a line counts as run if all of them run it. If no line of the function is run by all,
-// it counts if any of them runs it.
+// separately, a line counts as run if all of them run it. If no line of the function is run by all
+// of them, a line counts as run if any of them runs it.
 func Marks(f Function, e Evidence) []Mark {
 	marks := make([]Mark, f.End-f.Start+1)
 	fails, passes := counts(f, e.Failing), counts(f, e.Passing)
 	least := 1
-	if n := len(e.Failing); n > 1 && slices.Contains(fails, n) { // a single fault is in lines that all of them run
+	if n := len(e.Failing); n > 1 && slices.Contains(fails, n) { // a single fault is in a line that all of them run
 		least = n
 	}
 	for i := range marks {
@@ -49,11 +49,11 @@ func Marks(f Function, e Evidence) []Mark {
 	return marks
 }
 
-// reach adds to the scores of functions that may have been called by those on the stack and have
-// returned: those that they mention, and those that these mention in turn. Functions that no
-// passing test runs are more suspicious.
+// reach adds to the scores of functions that may have been called by the functions on the stack and
+// may have returned: the functions that those on the stack mention, and the functions that these
+// mention in turn. Functions that no passing test runs are more suspicious.
 func (e Evidence) reach(ranked []Ranked) {
-	const steps, most = 3, 0.08 // lower than the score of the hundredth frame of a stack
+	const steps, most = 3, 0.08 // most is lower than the score of the hundredth frame of a stack
 	named := map[string][]int{}
 	var from []int
 	depth := make([]int, len(ranked))
@@ -104,18 +104,18 @@ type Ranked struct {
 	Function
 	Score float64 // higher is more suspicious; comparable only within one ranking
 	Marks []Mark
-	Names []string // names that it may need and does not have; not set by Rank but by [Names.Fill]
-	Like  []string // lines of other functions that are similar to its own, each after its function's name and a tab; also set by [Names.Fill]
+	Names []string // names that it may need but does not contain; set by [Names.Fill], not by Rank
+	Like  []string // lines of other functions that are similar to lines of this one, each prefixed with its function's name and a tab; also set by [Names.Fill]
 }
 
-// Rank orders functions by how likely they are at fault, and leaves out those that the evidence
-// clears: a fault that a failing test detects is in a function that the test ran. Functions on the
-// stack of a panic come first, innermost first. The others are ordered by Ochiai's measure (Ochiai
-// 1957; as a fault locator Abreu, Zoeteweij and van Gemund, TAICPART 2007) on whole functions, then
-// on their most suspicious line, then by the share of words that they have in common with the
-// tests' names. If the coverage was lost in a panic, functions mentioned by those on its stack come
-// after them: the value that they returned may be wrong. Without any evidence all functions are
-// returned, by name.
+// Rank orders functions by the likelihood that they are at fault. It leaves out functions that no
+// failing test ran, since a fault that a test detects is in a function that the test ran. Functions
+// on the stack of a panic come first, innermost first. The others are ordered by Ochiai's measure
+// (Ochiai 1957; used to locate faults by Abreu, Zoeteweij and van Gemund, TAICPART 2007), first of
+// the whole function, then of its most suspicious line, then by the share of words that they have
+// in common with the tests' names. If the coverage was lost in a panic, functions mentioned by
+// those on its stack come next, since they may have returned a wrong value. Without any evidence
+// all functions are returned, by name.
 func Rank(fns []Function, e Evidence) []Ranked {
 	ranked := make([]Ranked, 0, len(fns))
 	words := wordsOf(e.Failed)
@@ -136,7 +136,8 @@ func Rank(fns []Function, e Evidence) []Ranked {
 	return ranked
 }
 
-// suspicion returns more than 0.001 for a function that a failing test ran, and otherwise 0.
+// suspicion returns a number greater than 0.001 for a function that a failing test ran, and
+// otherwise 0.
 func (e Evidence) suspicion(f Function) float64 {
 	score := 0.0
 	for i, fr := range e.Stack {
@@ -185,7 +186,8 @@ func sameFunction(frame, name string) bool {
 	return frame == name || strings.HasPrefix(frame, name+".")
 }
 
-// likeness returns the share, 0 to 1, of a function name's words that occur in names of tests.
+// likeness returns the share, from 0 to 1, of the words of a function's name that occur in names of
+// tests.
 func likeness(name string, words map[string]bool) float64 {
 	return share(nameWords(name), words)
 }
@@ -204,8 +206,8 @@ func share(ws []string, words map[string]bool) float64 {
 	return float64(n) / float64(len(ws))
 }
 
-// nameWords splits a name at its capitals and punctuation: "(*Reader).ReadLine" is reader, read and
-// line. The word test is left out.
+// nameWords splits a name at its capitals and punctuation: "(*Reader).ReadLine" becomes reader,
+// read and line. The word test is left out.
 func nameWords(name string) []string {
 	var words []string
 	start := -1

@@ -127,7 +127,7 @@ func TestRankByStack(t *testing.T) {
 	if m := repair.Marks(fns[0], e); m[4] != repair.Suspect || m[3] != repair.NotRun {
 		t.Errorf("marks %v", m)
 	}
-	// Names decide if nothing else does.
+	// The names decide if there is no other evidence.
 	none := repair.Rank(fns, repair.Evidence{Failed: []string{"TestOther"}})
 	if len(none) != 3 || none[0].Name != "Other" {
 		t.Errorf("without evidence: %v", none)
@@ -267,8 +267,8 @@ func BenchmarkDigest(b *testing.B) {
 	}
 }
 
-// TestFilesOfOneName: among several files with the same name, one that is named relative to the
-// root of its module matches the one nearest to the root.
+// TestFilesOfOneName checks that if several files in a profile have the same name, a name relative
+// to the root of the module matches the file nearest to the root.
 func TestFilesOfOneName(t *testing.T) {
 	p, err := repair.ParseProfile([]byte("mode: set\nexample.com/m/errors/util.go:1.1,1.9 1 1\nexample.com/m/util.go:2.1,2.9 1 1\n"))
 	if err != nil {
@@ -282,8 +282,9 @@ func TestFilesOfOneName(t *testing.T) {
 	}
 }
 
-// TestRankBehindAStack: a panic loses the coverage of its test. Functions that those on its stack
-// have called are still suspicious, and more so if no passing test runs them.
+// TestRankBehindAStack checks the ranking after a panic, with which the coverage of the test is
+// lost. Functions called by those on its stack must still be suspicious, and more so if no passing
+// test runs them.
 //
 // Evidence: repair · Coverage and stacks rank the functions
 func TestRankBehindAStack(t *testing.T) {

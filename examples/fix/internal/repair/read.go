@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Mark says what the coverage of tests shows about a line.
+// Mark is the sign of a line that shows what the coverage of the tests reveals about it.
 type Mark uint8
 
 // The marks of lines.
 const (
-	NotRun  Mark = iota // not all failing tests ran it, or nothing is known
-	Run                 // the failing tests ran it
-	Suspect             // the failing tests ran it and hardly any passing one did, or it is on the stack of a failing test's panic
+	NotRun  Mark = iota // not all failing tests ran the line, or nothing is known about it
+	Run                 // the failing tests ran the line
+	Suspect             // the failing tests ran the line and hardly any passing test did, or the line is on the stack of a failing test's panic
 )
 
 // String returns the mark in the form that [Read] shows.
@@ -43,19 +43,20 @@ const gap = "...\n"
 const FunctionStart = "func "
 
 // Read returns the text in which a model reads a function: number and file, then its lines with
-// their numbers and marks and without indentation. marks[i] is the mark of line i+1; missing ones
-// are NotRun. Of a long function only the most important parts are shown, with "..." in place of
-// the rest: lines that failing tests ran take precedence, and among these the ones near suspicious
-// lines.
+// their numbers and marks and without indentation. marks[i] is the mark of line i+1; missing marks
+// count as NotRun. Of a long function, only the most important parts are shown, with "..." in place
+// of the rest. Lines that failing tests ran take precedence, and among them lines near suspicious
+// ones.
 func Read(number int, f Function, marks []Mark) string { return ReadWithin(maxShown, number, f, marks) }
 
-// ReadWithin is [Read] with a smaller budget in bytes. The first and the last line are always
+// ReadWithin is like [Read], with a smaller budget in bytes. The first and the last line are always
 // shown.
 func ReadWithin(budget, number int, f Function, marks []Mark) string {
 	return readAbout(budget, number, f, marks, marks)
 }
 
-// readAbout is [ReadWithin] with separate marks, about, that determine which lines are important.
+// readAbout is like [ReadWithin], but the marks in the parameter about determine which lines are
+// important.
 func readAbout(budget, number int, f Function, marks, about []Mark) string {
 	budget = min(budget, maxShown)
 	lines := strings.Split(f.Text, "\n")
@@ -120,7 +121,7 @@ func choose(shown []string, marks []Mark, budget int) []bool {
 	})
 	keep, size := make([]bool, n), 0
 	for _, i := range order {
-		// Worst case: the line stands alone and adds a gap.
+		// Worst case: the line is not next to a shown line and adds a gap.
 		if size+len(shown[i])+len(gap) > budget && class(i) > 0 {
 			break
 		}
@@ -136,8 +137,8 @@ func choose(shown []string, marks []Mark, budget int) []bool {
 	return keep
 }
 
-// distances returns the distance of each line to the nearest one with at least the given mark, or 0
-// for all if there is none.
+// distances returns the distance of each line to the nearest line with at least the given mark. If
+// there is none, all distances are 0.
 func distances(n int, marks []Mark, least Mark) []int {
 	d := make([]int, n)
 	if !slices.ContainsFunc(marks[:min(n, len(marks))], func(m Mark) bool { return m >= least }) {

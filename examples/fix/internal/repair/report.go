@@ -14,7 +14,7 @@ const (
 
 // Report holds what a model reads about a failing test run.
 type Report struct {
-	Failed    []string // names of failing tests; subtests are shown as their tests
+	Failed    []string // names of failing tests; subtests are replaced with their top-level tests
 	Output    string   // a [Digest] of the output
 	Functions []string // names of the functions that may be at fault, best first; [MaxCandidates] are shown
 }
@@ -66,7 +66,7 @@ func ResultEdited(line int) string { return "edited line " + strconv.Itoa(line) 
 // ResultRefused returns the result of a call that was not executed.
 func ResultRefused(why string) string { return refused + why }
 
-// Failed reports whether the result of a tool says that a call was not executed or did not help.
+// Failed reports whether a tool's result means that the call was not executed or did not help.
 func Failed(result string) bool {
 	return result == ResultFailing || strings.HasPrefix(result, refused)
 }

@@ -17,9 +17,9 @@ func tool(name, properties, required string) toolformat.Tool {
 	return toolformat.Tool{Name: name, Parameters: json.RawMessage(`{"type":"object","properties":` + properties + `,"required":` + required + `,"additionalProperties":false}`)}
 }
 
-// TestForcedTextIsSpelledAsLearnt walks the embedded model's training answers through the grammar
-// of its tools: each of their tokens is allowed, and text that the grammar forces is tokenized as
-// in training, so that the model never has to continue from a tokenization that it has not seen.
+// TestForcedTextIsSpelledAsLearnt feeds the embedded model's training answers to the grammar of its
+// tools. The grammar must allow each token, and must tokenize the text that it forces as in
+// training, so that the model never has to continue from a tokenization that it has not seen.
 //
 // Evidence: repair · The model reads the same text in training and in use
 func TestForcedTextIsSpelledAsLearnt(t *testing.T) {

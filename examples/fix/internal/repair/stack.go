@@ -63,8 +63,8 @@ func trace(lines []string) []Frame {
 		n, _ := strconv.Atoi(pos[2])
 		frames = append(frames, Frame{Function: fn, Package: pkg, File: pos[1], Line: n})
 	}
-	// If a test's clean-up recovered a panic and panicked again, the frames of both are shown: the
-	// important ones are below the last.
+	// If a test's clean-up recovered a panic and panicked again, the frames of both panics are
+	// shown. The important frames are those below the last one that belongs to a panic.
 	for i := len(frames) - 1; i >= 0; i-- {
 		if frames[i].Package == "" && frames[i].Function == "panic" {
 			return frames[i+1:]
@@ -83,7 +83,7 @@ func frameName(l string) (pkg, fn string, ok bool) {
 		return "", "", false
 	}
 	l = cutArgs(l)
-	slash := strings.LastIndex(typeArgs.ReplaceAllString(l, ""), "/") + 1 // type arguments come after it and contain paths
+	slash := strings.LastIndex(typeArgs.ReplaceAllString(l, ""), "/") + 1 // ignore type arguments, which come after the slash and contain paths
 	dot := strings.IndexByte(l[slash:], '.')
 	if dot < 0 {
 		return "", "", false

@@ -27,7 +27,7 @@ var Template string
 // State is the model's input for its next decision.
 type State struct {
 	Report   string // the last report, "" before the first test run
-	Function string // the function read last since then
+	Function string // the function read last since that report
 	Edited   bool   // an edit has not been tested yet
 	OK       bool   // the tests pass
 }

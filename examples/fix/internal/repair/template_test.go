@@ -89,8 +89,8 @@ func TestTemplateIsStatePrompt(t *testing.T) {
 	}
 }
 
-// TestTemplateFormat: the format is recognised from the template, and calls survive rendering and
-// parsing.
+// TestTemplateFormat checks that the tool-call format is recognised from the template, and that
+// calls survive rendering and parsing.
 func TestTemplateFormat(t *testing.T) {
 	tm := newTemplate(t)
 	if got := tm.Format().Name; got != "qwen3-coder-xml" {
@@ -143,7 +143,7 @@ func checkCall(t *testing.T, tm *toolformat.Template, answer, name string, want 
 	}
 }
 
-// TestTemplateOtherwise: without the repair tools the template is ordinary ChatML.
+// TestTemplateOtherwise checks that without the repair tools, the template is ordinary ChatML.
 func TestTemplateOtherwise(t *testing.T) {
 	tm := newTemplate(t)
 	got, err := tm.Render(toolformat.Conversation{GenerationPrompt: true, Messages: []toolformat.Message{

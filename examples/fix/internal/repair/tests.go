@@ -33,9 +33,9 @@ func Leaves(failing []string) []string {
 // maxAlone limits how many failing tests are run separately for their coverage.
 const maxAlone = 8
 
-// Alone selects from the failing tests and subtests returned by [Leaves] those to run separately,
-// to see what each of them runs: at most eight, spread over the list. It selects none if there is
-// only a single top-level test.
+// Alone selects the tests to run separately for their coverage, from the failing tests and subtests
+// that [Leaves] returned: at most eight, spread over the list. It selects none if there is only a
+// single top-level test.
 func Alone(leaves []string) []string {
 	if len(leaves) == 1 && !strings.Contains(leaves[0], "/") {
 		return nil
@@ -48,8 +48,8 @@ func Alone(leaves []string) []string {
 	return alone
 }
 
-// SelectTests returns the -run or -skip pattern for tests and subtests, "TestX/case". For no names,
-// the pattern selects none.
+// SelectTests returns the -run or -skip pattern for tests and subtests, "TestX/case". If there are
+// no names, the pattern selects no test.
 func SelectTests(names []string) string {
 	if len(names) == 0 {
 		return "^$"

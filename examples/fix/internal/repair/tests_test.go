@@ -34,8 +34,9 @@ func ExampleSelectTests() {
 	// ^$
 }
 
-// TestMarksOfTestsOneByOne: with separate coverage of the failing tests, lines that all of them run
-// are marked; if no line of a function is run by all, lines that any of them runs are marked.
+// TestMarksOfTestsOneByOne checks the marks with separate coverage of the failing tests: lines that
+// all of them run are marked, but if no line of a function is run by all, lines that any of them
+// runs are marked.
 //
 // Evidence: repair · Coverage and stacks rank the functions
 func TestMarksOfTestsOneByOne(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 // Tokens returns the tokens of Go code as one text, which is equal for code that differs only in
 // white space, line breaks and comments. The code may be a part of a file and need not parse.
-// Automatic semicolons are equal to written ones, and one that is redundant before a closing
+// Automatic semicolons are equal to written ones; a semicolon that is redundant before a closing
 // bracket is left out.
 func Tokens(code string) string {
 	src := []byte(code)

@@ -45,7 +45,7 @@ func TestTokens(t *testing.T) {
 }
 
 // TestTokensOfFiles removes the comments from real files and changes the white space: the tokens
-// stay the same.
+// must stay the same.
 func TestTokensOfFiles(t *testing.T) {
 	names, err := filepath.Glob("*.go")
 	if err != nil || len(names) < 10 {

@@ -10,7 +10,7 @@ import (
 
 // Words holds the identifiers and keywords that code of a package may contain: those in its files,
 // those that its imports export, and those that Go predeclares. A line with any other word does not
-// compile, unless it declares it.
+// compile, unless it declares the word.
 type Words struct {
 	whole  map[string]bool
 	begins map[string]bool // prefixes of the words
@@ -64,8 +64,8 @@ func (c *Checker) readWords() *Words {
 	return w
 }
 
-// A reacher adds the exported names of types that can be reached from others: the names that may
-// occur in selectors.
+// A reacher adds the names that may occur in selectors: the exported names of types that can be
+// reached from other types.
 type reacher struct {
 	words *Words
 	seen  map[types.Type]bool
@@ -122,8 +122,9 @@ func (r *reacher) typ(t types.Type) {
 	}
 }
 
-// May reports whether a line of the package's code may begin with a text, judging by its words;
-// whole says that the line ends there. It rejects nothing that compiles.
+// May reports whether a line of the package's code may begin with the given text, judging by the
+// text's words. If whole is true, the text is the whole line. May never rejects a line that
+// compiles.
 func (w *Words) May(text string, whole bool) bool {
 	s := speller{words: w, text: text, whole: whole, declares: true}
 	for s.at < len(text) && !s.refused && !s.free {
@@ -142,7 +143,7 @@ type speller struct {
 	fresh    []string // unknown names in that list
 	declared []string // names declared on this line
 	refused  bool
-	free     bool // anything may follow
+	free     bool // any text may follow
 }
 
 func (s *speller) next() {
@@ -169,7 +170,7 @@ func (s *speller) next() {
 	}
 }
 
-// other ends a list of names with something that declares none of them.
+// other ends a list of names that turns out to declare none of them.
 func (s *speller) other() { s.refused, s.declares = s.refused || len(s.fresh) > 0, false }
 
 func isWordByte(c byte) bool {
@@ -210,7 +211,7 @@ func (s *speller) keyword(word string) {
 	switch word {
 	case "for", "if", "switch", "case", "else":
 		s.declares = true
-	case "func", "var", "const", "type", "struct", "interface": // these declare in other ways
+	case "func", "var", "const", "type", "struct", "interface": // these keywords declare names in other ways
 		s.free = true
 	}
 }

@@ -22,15 +22,15 @@ func wordsOf(t testing.TB, dir string, env ...string) (*repair.Checker, *repair.
 	return c, w
 }
 
-// TestMay: unknown names are rejected as soon as no known name has their beginning, and a
-// declaration of a name is not rejected.
+// TestMay checks that an unknown name is rejected as soon as no known name has its beginning, and
+// that the declaration of a name is not rejected.
 //
 // Evidence: repair · Names that do not exist are not tried
 func TestMay(t *testing.T) {
 	_, w := wordsOf(t, writeTree(t, calc), "GOWORK=off")
 	for _, tt := range []struct {
 		line string
-		upTo string // the first beginning that is rejected; "" if the line is valid, the line itself if only its end is rejected
+		upTo string // the first beginning that is rejected; "" if the line is valid; the whole line if only its end is rejected
 	}{
 		{"return strings.ToUpper(\"x\")", ""},
 		{"return strings.EqualFold(a, \"no such words, but a text\")", "return strings.EqualFold(a,"},
@@ -68,7 +68,7 @@ func TestMay(t *testing.T) {
 	}
 }
 
-// TestMayCode: nothing that compiles is rejected, nor any beginning of it.
+// TestMayCode checks that no line that compiles is rejected, nor any beginning of it.
 //
 // Evidence: repair · Names that do not exist are not tried
 func TestMayCode(t *testing.T) {
@@ -109,7 +109,7 @@ func TestMayCode(t *testing.T) {
 	}
 }
 
-// TestEditedText: the line in an answer can be read while the answer is being generated.
+// TestEditedText checks that the line in an answer can be read while the answer is being generated.
 func TestEditedText(t *testing.T) {
 	const line = "if x < m { // <parameter=text>"
 	answer := repair.AnswerEdit(12, line)
@@ -131,7 +131,8 @@ func TestEditedText(t *testing.T) {
 	}
 }
 
-// FuzzMay: any text that begins with a rejected text is rejected, which a search relies on.
+// FuzzMay checks that any text that begins with a rejected text is rejected, which a search relies
+// on.
 //
 // Evidence: repair · Names that do not exist are not tried
 func FuzzMay(f *testing.F) {

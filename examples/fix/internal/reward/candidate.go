@@ -14,10 +14,10 @@ type Verdict uint8
 
 // The verdicts.
 const (
-	Unknown    Verdict = iota // it could not be judged: the tests do not notice the fault on this machine, or time ran out
-	Refused                   // nothing to test: there is no such line, nothing changes, or it does not parse or compile
-	StillFails                // tests fail with it
-	Fixed                     // the tests pass with it
+	Unknown    Verdict = iota // the edit could not be judged: the tests do not notice the fault on this machine, or time ran out
+	Refused                   // there is nothing to test: there is no such line, nothing changes, or the edit does not parse or compile
+	StillFails                // tests fail with the edit
+	Fixed                     // the tests pass with the edit
 )
 
 var verdicts = []string{"unknown", "refused", "still fails", "fixed"}
@@ -60,7 +60,7 @@ func (c Candidate) Key() string {
 type Judgement struct {
 	Verdict Verdict
 	Why     string `json:",omitempty"` // reason for Refused and Unknown; the failing tests for StillFails
-	Ran     bool   `json:",omitempty"` // the tests were run for it
+	Ran     bool   `json:",omitempty"` // whether the tests were run for this judgement
 }
 
 func refused(format string, args ...any) Judgement {
@@ -68,7 +68,8 @@ func refused(format string, args ...any) Judgement {
 }
 
 // Glance judges a candidate without compiling anything, if that is enough. The original line is
-// known to pass. A text that is not one different line or does not parse is refused.
+// known to pass. A text is refused if it is not a single line, does not change the line, or does
+// not parse.
 func Glance(c Candidate) (j Judgement, decided bool) {
 	lines := strings.Split(c.Task.Function.Text, "\n")
 	text := strings.TrimSpace(c.Text)

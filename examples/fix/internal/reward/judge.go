@@ -14,13 +14,13 @@ import (
 // A Judge judges candidates by running tests.
 type Judge struct {
 	Config  verify.Config // how packages are built and run; its Executor should be a sandbox
-	Longest time.Duration // time limit for running variants of a package; the rest is Unknown. Zero means no limit
+	Longest time.Duration // time limit for running variants of a package; further candidates are Unknown. Zero means no limit
 }
 
 // Cost is the cost of judging.
 type Cost struct {
-	Builds int           // of test binaries
-	Runs   int           // of candidates, through the tests
+	Builds int           // number of builds of test binaries
+	Runs   int           // number of test runs for candidates
 	Took   time.Duration // in total
 }
 
@@ -29,11 +29,12 @@ func (c *Cost) Add(other Cost) {
 	c.Builds, c.Runs, c.Took = c.Builds+other.Builds, c.Runs+other.Runs, c.Took+other.Took
 }
 
-// Package judges candidates for tasks of the package in dir. dir must be a copy that nobody else
-// uses at the same time, and hold the package as it was released. Judgement i belongs to candidate
-// i. Unless [Glance] can decide all of them, the package's tests are built once. Every task's own
-// fault is run, too; if its tests do not notice it (they may depend on the machine), the candidates
-// are Unknown. If there is an error, the judgements known so far are returned with it.
+// Package judges candidates for tasks of the package in dir. The directory must be a copy that
+// nobody else uses at the same time, with the package as it was released. Judgement i belongs to
+// candidate i. Unless [Glance] can decide all of them, the package's tests are built once. The
+// tests are also run with every task's original fault. If they do not notice the fault (which may
+// depend on the machine), the task's candidates are Unknown. If there is an error, the judgements
+// known so far are returned with it.
 func (j Judge) Package(ctx context.Context, dir string, candidates []Candidate) ([]Judgement, Cost, error) {
 	begin := time.Now()
 	s := &session{judge: j, out: make([]Judgement, len(candidates)), faults: map[string]int{}, edits: map[string]int{}}
@@ -54,12 +55,12 @@ type session struct {
 	judge    Judge
 	out      []Judgement
 	variants []verify.Variant
-	faults   map[string]int // variant number of a task's own fault
+	faults   map[string]int // variant number of a task's original fault
 	edits    map[string]int // variant number of a candidate, by its key
 	cost     Cost
 }
 
-// collect judges candidates that need no run and makes variants of the rest.
+// collect judges candidates that need no run, and makes variants for the others.
 func (s *session) collect(candidates []Candidate) {
 	for i, c := range candidates {
 		verdict, decided := Glance(c)
@@ -121,7 +122,7 @@ func (s *session) run(ctx context.Context, dir string, candidates []Candidate) e
 	return nil
 }
 
-// verdict judges a variant, unless its task's fault goes unnoticed.
+// verdict judges a variant, unless the fault of its task goes unnoticed.
 func (s *session) verdict(ctx context.Context, b *verify.Binary, fault, id int, known map[int]*verify.Outcome) (Judgement, error) {
 	if why := b.Dropped[id]; why != nil {
 		return refused("%v", why), nil

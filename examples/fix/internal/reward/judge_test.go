@@ -14,8 +14,8 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/verify"
 )
 
-// broken returns a task: a function of the module in testdata in which old, which must occur in one
-// of its lines, is replaced by text.
+// broken returns a task: a function of the module in testdata in which the text old, which must
+// occur in one of its lines, is replaced with the parameter text.
 func broken(t *testing.T, dir, function, old, text string) *verify.Task {
 	t.Helper()
 	src, err := os.ReadFile(filepath.Join(dir, "small.go"))
@@ -41,7 +41,7 @@ func broken(t *testing.T, dir, function, old, text string) *verify.Task {
 	return nil
 }
 
-// small copies the module of package verify's tests, whose tests are real.
+// small copies the module from the tests of package verify, which has real tests.
 func small(t *testing.T) (string, Judge) {
 	t.Helper()
 	dir := t.TempDir()
@@ -95,14 +95,15 @@ func TestPackage(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", c.name, d)
 		}
 	}
-	// Ten runs: six different edits that compile, the three faults that belong to them, and the
-	// unreached function's fault.
+	// Ten runs: six different edits that compile, their three faults, and the fault of the function
+	// that no test reaches.
 	if cost.Builds != 1 || cost.Runs != 10 {
 		t.Errorf("%d builds and %d runs, want 1 and 10", cost.Builds, cost.Runs)
 	}
 }
 
-// TestCompare: tests that an edit ends early, or makes skip, do not count as passed.
+// TestCompare checks that tests that end early or are skipped because of an edit do not count as
+// passed.
 //
 // Evidence: training · Answers are judged by the packages' own tests
 func TestCompare(t *testing.T) {

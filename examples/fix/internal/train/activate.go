@@ -7,8 +7,8 @@ import (
 )
 
 // Activate returns a model with the same weights that computes each token with more, or fewer, of
-// its experts. No router has learned that mixture, so the model has to be trained further. The size
-// of its file stays the same.
+// its experts. The routers have not learned this number of experts, so the model has to be trained
+// further. The size of its file stays the same.
 func (m *Model) Activate(experts int) (*Model, error) {
 	shape := m.shape
 	if shape.Experts == 0 {

@@ -6,9 +6,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// blockTokens is the number of queries that are multiplied with the keys before them in one
-// product. The part of the product above the diagonal is wasted, so the number is small; with the
-// query heads of a group stacked, the product is still large enough.
+// blockTokens is the number of queries that are multiplied in one product with the keys up to them.
+// The part of the product above the diagonal is wasted, so the number is small. Because the query
+// heads of a group are stacked, the product is still large enough to be efficient.
 const blockTokens = 64
 
 // block holds the queries of tokens [lo, hi) for one key-value head, in a sequence that starts at
@@ -99,7 +99,7 @@ func (w *worker) attendBlock(a *layerState, b block) {
 		seen, from := t-b.first+1, int(w.batch.froms[t])
 		for r := (t - b.lo) * g; r < (t-b.lo+1)*g; r++ {
 			row := b.p[r*keys : (r+1)*keys]
-			other := row[min(b.prompt, from)-b.first : from-b.first] // other answers in the sequence
+			other := row[min(b.prompt, from)-b.first : from-b.first] // these are other answers in the sequence
 			fill(other, masked)
 			tensor.SoftmaxRow(row[:seen])
 			clear(other)
@@ -111,8 +111,8 @@ func (w *worker) attendBlock(a *layerState, b block) {
 	tensor.Gemm(false, false, rows, hd, keys, 1, b.p, keys, v, s.qkvWidth(), 0, o, hd, &w.ws)
 }
 
-// masked is the score of a key that must not be seen: its exponential is zero compared with any
-// other.
+// masked is the score of a key that must not be seen. Its exponential is zero compared with that of
+// any other key.
 const masked = -1e30
 
 // ungroup copies from the head layout, [KVHeads][tokens][group·HeadDim], to rows of all heads.
@@ -135,7 +135,7 @@ func (w *worker) regroup(dst, src []float32) {
 	}
 }
 
-// attendBack reads the gradient dx of a.mid and writes that of a.h to dh.
+// attendBack reads the gradient dx of a.mid and writes the gradient of a.h to dh.
 func (w *worker) attendBack(y *layerAt, a *layerState, dx, dh []float32) {
 	s, n, m := w.shape, w.batch.len(), &w.tmp
 	qw, width, d := s.qWidth(), s.qkvWidth(), s.Dim
@@ -143,7 +143,7 @@ func (w *worker) attendBack(y *layerAt, a *layerState, dx, dh []float32) {
 	tensor.Gemm(false, false, n, qw, d, 1, dx, d, w.weights[y.out:], qw, 0, m.dattn, qw, &w.ws)
 	tensor.Gemm(true, false, d, qw, n, 1, dx, d, a.attn, qw, 1, w.grads[y.out:], qw, &w.ws)
 	m.delta = grow(m.delta, n*s.Heads)
-	for i := range m.delta { // token-major, the order of dattn
+	for i := range m.delta { // token by token, which is the order of dattn
 		m.delta[i] = tensor.Product(m.dattn[i*s.HeadDim:(i+1)*s.HeadDim], a.attn[i*s.HeadDim:(i+1)*s.HeadDim])
 	}
 	m.dog = grow(m.dog, n*qw)
@@ -178,7 +178,7 @@ func (w *worker) attendBlockBack(a *layerState, b block) {
 	tensor.Gemm(true, false, keys, hd, rows, scale, m.ds, keys, q, hd, 1, dk, hd, &w.ws)
 }
 
-// turnBack converts the gradients of a.q and a.k to those of the projections.
+// turnBack converts the gradients of a.q and a.k to gradients of the projections.
 func (w *worker) turnBack(y *layerAt, a *layerState) {
 	s, n, m := w.shape, w.batch.len(), &w.tmp
 	hd, g, heads := s.HeadDim, s.group(), s.Heads+s.KVHeads

@@ -6,10 +6,10 @@ import (
 	"math"
 )
 
-// Average returns the model whose weights are the weighted means of those of several models of one
-// shape; model i has weight shares[i]. Models trained from the same start, each with other data,
-// order or objective, are so close to each other that their mean is better than each of them
-// ("model soup", Wortsman et al., arXiv:2203.05482), at the cost of one.
+// Average returns the weighted mean of several models with the same shape; model i has weight
+// shares[i]. Models that were trained from the same start with different data, order or objective
+// are so close to each other that their mean is better than each of them ("model soup", Wortsman et
+// al., arXiv:2203.05482), and it runs at the cost of one model.
 func Average(models []*Model, shares []float64) (*Model, error) {
 	if len(models) == 0 || len(models) != len(shares) {
 		return nil, fmt.Errorf("train: average models: %d models and %d shares", len(models), len(shares))

@@ -2,8 +2,8 @@ package train
 
 import "testing"
 
-// BenchmarkStep measures one step of the shipped shape: 16,384 tokens in sequences of about 400, of
-// which a tenth have a weight.
+// BenchmarkStep measures one step of the shipped shape: 16,384 tokens in sequences of about 400. A
+// tenth of the tokens have a weight.
 func BenchmarkStep(b *testing.B) {
 	b.Run("f32", func(b *testing.B) { benchmarkStep(b, Config{}) })
 	b.Run("bf16", func(b *testing.B) { benchmarkStep(b, Config{BFloat16: true}) })
@@ -38,7 +38,7 @@ func benchmarkStep(b *testing.B, cfg Config) {
 	b.ReportMetric(float64(tokens)/b.Elapsed().Seconds(), "tokens/s")
 }
 
-// typical makes sequences like those of training: 200 to 600 tokens, of which the last tenth have a
+// typical makes sequences like those of training: 200 to 600 tokens, the last tenth of which have a
 // weight.
 func typical(s Shape, tokens int) []Sequence {
 	var out []Sequence

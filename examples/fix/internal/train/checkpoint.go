@@ -13,8 +13,8 @@ import (
 )
 
 // A checkpoint is a GGUF file of the architecture below: the shape as JSON and the weights as one
-// array. That of a trainer also has the optimiser's two arrays, its steps and the caller's
-// progress. The file appears under its name only when it is complete.
+// array. A trainer's checkpoint also has the optimiser's two arrays, the number of steps, and the
+// caller's progress. The file gets its name only when it is complete.
 const (
 	checkpointArch = "luthier-checkpoint"
 	keyShape       = "luthier.shape"
@@ -84,7 +84,7 @@ func LoadModel(path string) (*Model, error) {
 	return m, nil
 }
 
-// ReadModel is LoadModel for an open file.
+// ReadModel is like LoadModel for an open file.
 func ReadModel(f *gguf.File) (*Model, error) {
 	m, err := readModel(f)
 	if err != nil {
@@ -109,8 +109,8 @@ func readModel(f *gguf.File) (*Model, error) {
 	if err := shape.Validate(); err != nil {
 		return nil, fmt.Errorf("key %s: %w", keyShape, err)
 	}
-	// The weights in the file are limited by its size, so the model is allocated only if all of
-	// them are there.
+	// Allocate the model only if the file has all of its weights, whose number is limited by the
+	// size of the file.
 	if t, ok := f.Tensor(arrayWeights); !ok || float64(t.Rows()*t.Dims[0]) < shape.weights() {
 		return nil, fmt.Errorf("it has no array %s of %.0f numbers and more", arrayWeights, shape.weights())
 	}

@@ -61,8 +61,8 @@ func TestCheckpointHoldsEverything(t *testing.T) {
 	}
 }
 
-// TestCheckpointSurvivesKills: if a process that saves repeatedly is killed at any moment, the file
-// under the checkpoint's name is complete each time.
+// TestCheckpointSurvivesKills checks that if a process that saves repeatedly is killed at any
+// moment, the checkpoint file is always complete.
 //
 // Evidence: training · Training resumes to the bit, also after a kill
 func TestCheckpointSurvivesKills(t *testing.T) {
@@ -109,7 +109,7 @@ func TestCheckpointSurvivesKills(t *testing.T) {
 	}
 }
 
-// TestCheckpointThatFails: a failed write leaves the old file.
+// TestCheckpointThatFails checks that a failed write leaves the old file unchanged.
 func TestCheckpointThatFails(t *testing.T) {
 	a, dir := tinyTrainer(t), t.TempDir()
 	path := filepath.Join(dir, "c")
@@ -129,7 +129,8 @@ func TestCheckpointThatFails(t *testing.T) {
 	}
 }
 
-// FuzzCheckpoint reads arbitrary bytes: the result is an error or a trainer that can take a step.
+// FuzzCheckpoint reads arbitrary bytes: the result must be an error or a trainer that can make a
+// step.
 func FuzzCheckpoint(f *testing.F) {
 	tr := tinyTrainer(f)
 	path := filepath.Join(f.TempDir(), "c")

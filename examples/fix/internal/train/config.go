@@ -9,11 +9,11 @@ import (
 // Config configures a Trainer. The zero value is a good start.
 type Config struct {
 	// Workers is the number of goroutines that compute gradients, each for its share of the batch;
-	// 0 means one per processor. The sums of a step depend on it in the last bits.
+	// 0 means one per processor. The last bits of the sums in a step depend on this number.
 	Workers int
 	// MicroTokens is the approximate number of tokens that a worker computes at once; 0 means 2048.
 	MicroTokens int
-	// BFloat16 multiplies matrices with operands rounded to bfloat16 if the processor does that
+	// BFloat16 rounds the operands of matrix products to bfloat16 if the processor multiplies those
 	// much faster (AMX); otherwise it has no effect. Weights, sums, the router and the optimiser's
 	// state stay 32-bit (arXiv:1710.03740).
 	BFloat16 bool
@@ -23,14 +23,14 @@ type Config struct {
 	Momentum    float64 // of Muon; 0 means 0.95
 	Beta1       float64 // of AdamW; 0 means 0.9
 	Beta2       float64 // of AdamW; 0 means 0.95
-	WeightDecay float64 // of matrices; 0 means 0.1, a negative number none
-	Clip        float64 // largest norm of the gradient; 0 means 1, a negative number no limit
+	WeightDecay float64 // of matrices; 0 means 0.1, a negative number means none
+	Clip        float64 // largest norm of the gradient; 0 means 1, a negative number means no limit
 
 	// Contrast is the factor of the loss of choosing the right answer, for sequences with several
-	// answers; 0 means 1. A negative number turns it off and leaves wrong answers out.
+	// answers; 0 means 1. A negative number turns this loss off, and wrong answers are ignored.
 	Contrast float64
 	// Balance is the factor of the loss that spreads tokens over experts; 0 means 0.01, a negative
-	// number none.
+	// number means none.
 	Balance float64
 	// Capacity limits the tokens of an expert in one pass, as a multiple of the mean; tokens beyond
 	// it count as overflow. 0 means 1.25.

@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// contrast sets the gradient scales for lists of answers. The loss is that of the right answer by
-// its weights, plus Config.Contrast times the loss of choosing it from its list, -log(p₁/Σpⱼ),
-// where pⱼ is the probability of answer j with its tokens' logarithms weighted. Training on the
-// wrong answers that a model considers likeliest raises the rank of the right one in a beam search,
-// which likelihood alone does not optimise (Prabhavalkar et al., arXiv:1712.01818).
+// contrast sets the gradient scales for lists of answers. The loss is the weighted loss of the
+// right answer, plus Config.Contrast times the loss of choosing it from its list, -log(p₁/Σpⱼ).
+// Here pⱼ is the probability of answer j; in its logarithm, the log-probabilities of the tokens are
+// weighted. Training on the wrong answers that a model considers likeliest raises the rank of the
+// right one in a beam search, which likelihood alone does not optimise (Prabhavalkar et al.,
+// arXiv:1712.01818).
 func (w *worker) contrast() {
 	b := &w.batch
 	w.likelihoods()
@@ -33,7 +34,7 @@ func (w *worker) contrast() {
 	}
 }
 
-// likelihoods computes the logarithm of the probability of every row's target.
+// likelihoods computes the log-probability of every row's target.
 func (w *worker) likelihoods() {
 	b, h := &w.batch, &w.head
 	h.likely = grow(h.likely, len(b.rows))

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// lists makes sequences with a prompt and answers of these lengths, which all begin with the same
-// token.
+// lists makes sequences that have a prompt and answers of the given lengths, which all begin with
+// the same token.
 func lists(s Shape, seed uint64, prompt int, answers ...int) []Sequence {
 	rng := rand.New(rand.NewPCG(seed, 13))
 	var q Sequence

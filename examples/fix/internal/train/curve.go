@@ -16,7 +16,7 @@ import (
 )
 
 // WriteCurve plots a run's history into dir: loss.png, and the self-contained loss.html, which also
-// has the numbers.
+// contains the numbers.
 func WriteCurve(dir string, points []Point) error {
 	page, err := curvePage(points)
 	if err == nil {

@@ -2,9 +2,9 @@ package train
 
 import "fmt"
 
-// Deepen returns a model with more layers that computes the same: the new layers are spread among
-// the old ones and initially add nothing, like those of a new model (the identity initialisation of
-// Net2Net, arXiv:1511.05641). The same seed makes the same model.
+// Deepen returns a model with more layers that computes the same results. The new layers are spread
+// among the old ones and initially add nothing, like the layers of a new model (the identity
+// initialisation of Net2Net, arXiv:1511.05641). The same seed results in the same model.
 func (m *Model) Deepen(layers int, seed uint64) (*Model, error) {
 	old := m.shape.Layers
 	if layers < old {
@@ -16,7 +16,7 @@ func (m *Model) Deepen(layers int, seed uint64) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	perLayer := (len(m.layout.params) - 2) / max(1, old) // one before the layers, one after them
+	perLayer := (len(m.layout.params) - 2) / max(1, old) // one parameter comes before the layers, and one after them
 	for i := range m.layout.params {
 		to := i
 		switch layer := (i - 1) / perLayer; {

@@ -14,7 +14,7 @@ func TestDeepen(t *testing.T) {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	for i := range m.weights { // as after training: outputs that are not zero
+	for i := range m.weights { // so that no outputs are zero, as after training
 		m.weights[i] += 0.1 * float32(rng.NormFloat64())
 	}
 	var s Sequence
@@ -44,7 +44,7 @@ func TestDeepen(t *testing.T) {
 	if _, err := m.Deepen(1, 9); err == nil || !strings.Contains(err.Error(), "2 layers already") {
 		t.Errorf("fewer layers: %v", err)
 	}
-	// A run that starts from a checkpoint.
+	// This run starts from a checkpoint.
 	dir := t.TempDir()
 	if err := m.Save(filepath.Join(dir, "small.gguf")); err != nil {
 		t.Fatal(err)

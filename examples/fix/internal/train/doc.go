@@ -3,10 +3,10 @@
 //
 // The forward pass computes what internal/engine/transformer computes, the backward pass is written
 // by hand, and every product goes through tensor.Gemm, in bfloat16 if Config allows it and the
-// processor gains by it. Several sequences are packed end to end into one pass and never see each
-// other, so no work is spent on padding. A Trainer keeps one set of gradients for each of its
-// workers, shares a batch out among them and then changes the weights: matrices inside the layers
-// by Muon, everything else by AdamW.
+// processor is faster with it. Several sequences are packed end to end into one pass without
+// padding; they do not see each other. A Trainer keeps one set of gradients for each of its
+// workers, distributes each batch among the workers, and then changes the weights: matrices inside
+// the layers by Muon, everything else by AdamW.
 //
 //	m, err := train.New(train.Micro(vocab), 1)
 //	t, err := train.NewTrainer(m, train.Config{})
@@ -20,10 +20,12 @@
 //
 // # Limits
 //
-//   - A resumed run is exact only with the same number of workers. With a limit in minutes two runs
-//     never agree to the bit.
+//   - A resumed run is exact only with the same number of workers. With a limit in minutes, two
+//     runs are never identical to the bit.
 //   - The draft is trained on the same data, not distilled from the model.
-//   - The balancing loss takes its shares from one worker's part of a batch (about 2,048 tokens).
+//   - The balancing loss computes its shares from one worker's part of a batch (about 2,048
+//     tokens).
 //   - The PyTorch script (train.py) ran on a CPU only, with torch 1.13; its branch for torch 2 was
-//     never run. Its checkpoints hold weights only. Its tests are skipped without torch.
+//     never run. The script's checkpoints contain only weights. The tests of the script are skipped
+//     if torch is not installed.
 package train

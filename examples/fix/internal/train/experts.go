@@ -2,7 +2,7 @@ package train
 
 import "github.com/luthier-dev/luthier/internal/engine/tensor"
 
-// feed adds the output of layer i's feed-forward block or experts for a.h2 to out.
+// feed computes layer i's feed-forward block or experts for a.h2, and adds the output to out.
 func (w *worker) feed(i int, y *layerAt, a *layerState, out []float32) {
 	s, m := w.shape, &w.tmp
 	d, ff := s.Dim, s.FF
@@ -51,10 +51,10 @@ func gather(dst, src []float32, rows []int32, width int) []float32 {
 	return dst
 }
 
-// feedBack reads the gradient dx of the block's output and adds that of a.h2 to dh.
+// feedBack reads the gradient dx of the block's output and adds the gradient of a.h2 to dh.
 //
-// With y = gain·(act·downᵀ) the gradient of gain is dy·(act·downᵀ) = (dy·down)·act: of the forward
-// pass, only gate and up need be kept.
+// With y = gain·(act·downᵀ) the gradient of gain is dy·(act·downᵀ) = (dy·down)·act: so only gate
+// and up of the forward pass have to be kept.
 func (w *worker) feedBack(i int, y *layerAt, a *layerState, dx, dh []float32) {
 	s, m := w.shape, &w.tmp
 	d, ff, slots := s.Dim, s.FF, len(a.route.token)

@@ -78,8 +78,8 @@ func (m *Model) exportShape(w *gguf.Writer) {
 }
 
 // exportTensors writes one tensor for each name; the parts for the experts are stacked. The
-// embedding also serves as output: dense models leave that to the engine, while models with experts
-// store it twice, since not every reader of them shares it.
+// embedding also serves as output: dense models store it once and the engine uses it for both,
+// while models with experts store it twice, since not every reader shares it.
 func (m *Model) exportTensors(w *gguf.Writer, typ gguf.Type) {
 	parts := map[string][]*param{}
 	var names []string

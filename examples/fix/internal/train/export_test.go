@@ -67,8 +67,8 @@ func engineLoss(t *testing.T, f *gguf.File, s Sequence) (float64, [][]float32) {
 	return sum / s.weight(), logits
 }
 
-// TestEngineAgrees: the engine runs exactly the trained model: the exported model has the trainer's
-// loss and the reference's logits.
+// TestEngineAgrees checks that the engine runs exactly the trained model: in the engine, the
+// exported model has the trainer's loss and the reference's logits.
 //
 // Evidence: training · The engine computes the loss that the trainer computes
 func TestEngineAgrees(t *testing.T) {
@@ -117,8 +117,8 @@ func TestExportRefusesTypes(t *testing.T) {
 	}
 }
 
-// TestExportComesBack: an exported file can be trained further: the weights are restored, exactly
-// if nothing was rounded.
+// TestExportComesBack checks that an exported file can be trained further: the weights are
+// restored, and exactly so if nothing was rounded.
 func TestExportComesBack(t *testing.T) {
 	for _, shape := range []Shape{Micro(97), Draft(97)} {
 		for _, typ := range []gguf.Type{gguf.TypeF32, gguf.TypeQ8_0} {

@@ -23,9 +23,9 @@ func (e Examples) Read(i int, dst *Sequence) {
 	}
 }
 
-// OpenData reads dataset files into memory. list is file:share,file:share…; the default share is 1.
-// All files must have vocab tokens; if vocab is 0, that of the first file is used. The vocab used
-// is returned.
+// OpenData reads dataset files into memory. The parameter list has the form file:share,file:share…;
+// the default share is 1. All files must have a vocabulary of vocab tokens; if vocab is 0, the
+// number of the first file is used. OpenData also returns this number.
 func OpenData(list string, vocab int) ([]Mixed, int, error) {
 	var out []Mixed
 	for _, item := range strings.Split(list, ",") {
@@ -48,8 +48,8 @@ func OpenData(list string, vocab int) ([]Mixed, int, error) {
 	return out, vocab, nil
 }
 
-// CutShare splits file:share; the share is 1 if it is left out. A colon that no number follows
-// belongs to the name.
+// CutShare splits file:share; the share is 1 if it is left out. A colon that is not followed by a
+// number belongs to the name.
 func CutShare(item string) (string, float64, error) {
 	item = strings.TrimSpace(item)
 	if i := strings.LastIndexByte(item, ':'); i > 0 {
@@ -70,8 +70,9 @@ var kindNames = map[uint8]string{
 	dataset.KindText: "text", dataset.KindRun: "run", dataset.KindRead: "read", dataset.KindEdit: "edit", dataset.KindCall: "call",
 }
 
-// OpenValidation reads dataset files for evaluation: one Validation for each kind of answer, with
-// the first tokens tokens of the kind (0 for all). Examples longer than context are left out.
+// OpenValidation reads dataset files for evaluation: one Validation for each kind of answer. The
+// parameter tokens limits the number of tokens of each kind (0 means no limit). Examples longer
+// than context are left out.
 func OpenValidation(list string, vocab, context, tokens int) ([]Validation, error) {
 	data, _, err := OpenData(list, vocab)
 	if err != nil {

@@ -69,11 +69,11 @@ func TestGradients(t *testing.T) {
 			defer tr.Close()
 			batch := texts(shape, 5, 5, blockTokens+9, 1, 12)
 			if name == "experts" {
-				batch = texts(shape, 5, 5, 1, 17) // the reference is slow, and another shape covers the long sequence
+				batch = texts(shape, 5, 5, 1, 17) // the reference is slow, and another shape already covers the long sequence
 			}
 			if shape.Experts > 0 {
-				// The balancing loss uses the expert shares of a pass: with a single pass they
-				// equal those of the reference.
+				// The balancing loss uses the expert shares of a pass: they equal those of the
+				// reference only if there is a single pass.
 				tr.cfg.Workers, tr.workers, tr.shares, tr.load = 1, tr.workers[:1], tr.shares[:1], tr.load[:1]
 			}
 			stats, err := tr.run(batch, true)
@@ -113,7 +113,7 @@ func checkGradient(t *testing.T, ref *reference, batch []Sequence, p *param, got
 	t.Helper()
 	const h = 1e-5
 	diff, length := 0.0, 0.0
-	for i := 0; i < len(got); i += 1 + len(got)/16 { // sampling the large ones keeps the test short
+	for i := 0; i < len(got); i += 1 + len(got)/16 { // sample large parameters to keep the test short
 		w := &ref.w[p.at+i]
 		old := *w
 		*w = old + h
@@ -126,15 +126,15 @@ func checkGradient(t *testing.T, ref *reference, batch []Sequence, p *param, got
 		length += want * want
 	}
 	if length == 0 && diff == 0 && p.role == roleMatrix {
-		return // an expert that no token chose
+		return // the weights belong to an expert that no token chose
 	}
 	if diff, length = math.Sqrt(diff), math.Sqrt(length); !(diff <= 1e-4*length) {
 		t.Errorf("%s, part %d: gradient is off by %.2g of %.2g", p.name, p.expert, diff, length)
 	}
 }
 
-// TestGradientsOfDroppedTokens: tokens that an expert has no room for bypass it, forward and
-// backward.
+// TestGradientsOfDroppedTokens checks that tokens for which an expert has no room bypass it, in the
+// forward and the backward pass.
 func TestGradientsOfDroppedTokens(t *testing.T) {
 	shape := gradientShapes["experts"]
 	m := shaken(t, shape, 3)

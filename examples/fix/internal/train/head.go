@@ -17,8 +17,8 @@ type headState struct {
 	likely            []float64 // log probability of each row's target
 }
 
-// loss adds up the cross entropy of the tokens with a weight. If back is set, it writes the
-// gradient of the last layer's output to tmp.dx, which must be zero before.
+// loss adds up the cross entropy of the tokens with a weight. If back is true, it also writes the
+// gradient of the last layer's output to tmp.dx, which must contain zeros before.
 func (w *worker) loss(back bool) {
 	b, d, h := &w.batch, w.shape.Dim, &w.head
 	norm := w.weights[w.layout.norm:][:d]
@@ -51,8 +51,8 @@ func (w *worker) project(lo, hi int) {
 	tensor.Gemm(false, true, n, v, d, 1, h.h, d, w.weights[w.layout.embed:], d, 0, h.logits, v, &w.ws)
 }
 
-// projectBack computes the gradients of the projection from those of n rows' logits, which have
-// replaced the logits.
+// projectBack computes the gradients of the projection from the gradients of n rows' logits, which
+// have replaced the logits.
 func (w *worker) projectBack(n int) {
 	d, v, h := w.shape.Dim, w.shape.Vocab, &w.head
 	embed := w.weights[w.layout.embed:]
@@ -64,7 +64,7 @@ func (w *worker) projectBack(n int) {
 // row returns the logits of a row in the last projection.
 func (h *headState) row(i, vocab int) []float32 { return h.logits[i*vocab : (i+1)*vocab] }
 
-// lossRow counts one prediction and replaces its logits by their gradient.
+// lossRow counts one prediction and replaces its logits with their gradient.
 func (w *worker) lossRow(logits []float32, row int) {
 	target, weight, gain := int(w.batch.targets[row]), w.batch.weights[row], w.batch.gains[row]
 	own := logits[target]
@@ -80,8 +80,8 @@ func (w *worker) lossRow(logits []float32, row int) {
 	logits[target] -= g
 }
 
-// softmax replaces logits by their exponentials relative to the largest. It returns the largest,
-// top, its index, best, and the sum of the exponentials.
+// softmax replaces logits by their exponentials relative to the largest. It returns the index of
+// the largest logit (best), its value (top), and the sum of the exponentials.
 func softmax(logits []float32) (best int, top, sum float32) {
 	for i, v := range logits {
 		if v > logits[best] {
@@ -92,7 +92,7 @@ func softmax(logits []float32) (best int, top, sum float32) {
 	return best, top, tensor.ExpSum(logits, top)
 }
 
-// decide records whether a decision was hit.
+// decide records whether a decision was right.
 func (w *worker) decide(row int, hit bool) {
 	state := &w.batch.states[w.batch.owners[row]]
 	w.sum.decisions++

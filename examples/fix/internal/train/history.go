@@ -2,24 +2,24 @@ package train
 
 // Point summarises one stretch of a run.
 type Point struct {
-	Step     int     // at its end
-	Tokens   int64   // trained on so far
-	Seconds  float64 // of training so far
+	Step     int     // steps at the end of the stretch
+	Tokens   int64   // tokens trained on so far
+	Seconds  float64 // training time so far
 	Done     float64 // share of the run, 0 to 1
-	Rate     float64 // factor of the learning rates at its end
+	Rate     float64 // factor of the learning rates at the end of the stretch
 	Loss     float64 // mean weighted cross entropy
-	Accuracy float64 // share of decisions hit
-	Answers  float64 // share of sequences all of whose decisions were hit
+	Accuracy float64 // share of decisions that were right
+	Answers  float64 // share of sequences all of whose decisions were right
 	Speed    float64 // tokens per second
 	GradNorm float64 // mean, before clipping
-	Load     float64 // largest of any layer at its end: the busiest expert's tokens over the mean
+	Load     float64 // largest load of any layer at the end of the stretch: the busiest expert's tokens divided by the mean
 	Overflow float64 // share of the tokens beyond an expert's capacity
 	Skipped  int     // steps since the start whose gradient was not finite
 
 	Valid []Score `json:",omitempty"` // if the model was evaluated at the end of the stretch
 }
 
-// Score is the performance of the model on sequences it does not learn from.
+// Score rates the model on sequences that it does not learn from.
 type Score struct {
 	Name     string
 	Loss     float64
@@ -54,7 +54,7 @@ func (s *stretch) add(v Stats) {
 	s.load = v.MaxLoad()
 }
 
-// fill writes the means to p and starts over.
+// fill writes the means to p and resets the stretch.
 func (s *stretch) fill(p *Point) {
 	if s.weight > 0 {
 		p.Loss = s.loss / s.weight

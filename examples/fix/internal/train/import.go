@@ -10,7 +10,7 @@ import (
 )
 
 // importModel reads what Export wrote, so that training can continue from a shipped file. Weights
-// of a quantised file keep its rounding; the optimiser starts from scratch.
+// from a quantised file stay rounded; the optimiser starts from scratch.
 func importModel(f *gguf.File, arch string) (*Model, error) {
 	shape, err := importShape(f, arch)
 	if err != nil {

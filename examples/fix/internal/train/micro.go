@@ -5,16 +5,16 @@ type micro struct {
 	tokens  []int32 // of all sequences
 	places  []int32 // position of each token within its sequence
 	starts  []int32 // start of each sequence; one more for the end
-	prompts []int32 // end of the prompt that all answers of a sequence see; the start of a sequence without answers
+	prompts []int32 // by sequence: end of the prompt that all answers see; for a sequence without answers, its start
 	froms   []int32 // for each token, the start of its answer or its sequence
 
-	rows    []int32   // tokens whose successor has a weight
-	targets []int32   // those successors
-	weights []float32 // and their weights
-	gains   []float32 // and what the gradient of each counts
-	owners  []int32   // and the sequences they belong to
+	rows    []int32   // tokens whose next token has a weight
+	targets []int32   // those next tokens
+	weights []float32 // weights of those next tokens
+	gains   []float32 // factors of their gradients
+	owners  []int32   // sequences that they belong to
 	states  []answer  // of each sequence
-	lists   []list    // of answers that one is chosen from
+	lists   []list    // lists of answers from which one is chosen
 }
 
 // list holds the answers of one sequence.
@@ -22,13 +22,13 @@ type list struct {
 	rows []int32 // start of each answer's rows; one more for the end
 }
 
-// answer says whether all decisions of a sequence were hit.
+// answer is the state of the decisions of a sequence.
 type answer uint8
 
 const (
 	answerNone  answer = iota // no decisions so far
-	answerRight               // all were hit
-	answerWrong               // not all were hit
+	answerRight               // all were right
+	answerWrong               // not all were right
 )
 
 func (b *micro) reset() {

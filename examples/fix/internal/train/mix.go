@@ -33,13 +33,13 @@ type Mix struct {
 	cut     int
 }
 
-// position records how much of a source was read.
+// position records the position in a source.
 type position struct {
 	Epoch, Next int
 	Tokens      int64 // drawn so far
 }
 
-// NewMix returns a mix; sequences longer than context lose their beginning.
+// NewMix returns a mix. Sequences longer than context are cut at their beginning.
 func NewMix(sources []Mixed, context int, seed uint64) (*Mix, error) {
 	if len(sources) == 0 {
 		return nil, errors.New("train: mix sources: there are none")
@@ -68,8 +68,8 @@ func (m *Mix) shuffle(i int) {
 	rng.Shuffle(n, func(a, b int) { order[a], order[b] = order[b], order[a] })
 }
 
-// Batch draws sequences with about this many tokens in total, at least one sequence. They are valid
-// until the next call.
+// Batch draws sequences with about the given number of tokens in total, but at least one sequence.
+// They are valid until the next call.
 func (m *Mix) Batch(tokens int) []Sequence {
 	n, sum := 0, 0
 	for sum < tokens {
@@ -103,10 +103,10 @@ func (m *Mix) draw(dst *Sequence) {
 		dst.Weights = dst.Weights[:copy(dst.Weights, dst.Weights[over:])]
 		m.cut++
 	}
-	p.Tokens += int64(max(1, len(dst.Tokens))) // an empty sequence must not be drawn for ever
+	p.Tokens += int64(max(1, len(dst.Tokens))) // counts at least 1, so that an empty sequence is not drawn for ever
 }
 
-// Cut returns how many sequences so far were longer than the context.
+// Cut returns the number of sequences so far that were longer than the context.
 func (m *Mix) Cut() int { return m.cut }
 
 // Epochs returns the number of passes over each source, with fractions.

@@ -25,7 +25,7 @@ type muonSpace struct {
 }
 
 // update updates one matrix by Muon with Nesterov momentum. The step of an r×c matrix is scaled by
-// 0.2·√max(r, c), so that it is about as long as one of AdamW and shares its learning rate
+// 0.2·√max(r, c), so that it is about as long as a step of AdamW and can use the same learning rate
 // (arXiv:2502.16982).
 func (s *muonSpace) update(w, grad, momentum []float32, rows, cols int, cfg *Config, rate, gradScale float64) {
 	mu, g := float32(cfg.Momentum), float32(gradScale)

@@ -20,7 +20,7 @@ import (
 func TestSchedule(t *testing.T) {
 	for _, c := range []struct {
 		s    Schedule
-		want []float64 // at 0, 1/10, 1/4, 1/2, 3/4, 1
+		want []float64 // expected rates at 0, 1/10, 1/4, 1/2, 3/4, 1
 	}{
 		{Schedule{Warmup: 0.2, Decay: 0.5}, []float64{0, 0.5, 1, 1, 0.5, 0}},
 		{Schedule{Kind: "wsd", Warmup: 0.1, Decay: 0.75}, []float64{0, 1, 1, 2. / 3, 1. / 3, 0}},
@@ -42,8 +42,8 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// TestOrthogonalise: Muon's step has singular values near 1: its product with its transpose is near
-// the identity.
+// TestOrthogonalise checks that Muon's step has singular values near 1, that is, that its product
+// with its transpose is near the identity.
 func TestOrthogonalise(t *testing.T) {
 	for _, size := range [][2]int{{24, 24}, {16, 40}, {40, 16}} {
 		rows, cols := size[0], size[1]

@@ -12,15 +12,15 @@ type reference struct {
 	l        layout
 	w        []float64
 	balance  float64
-	contrast float64 // factor of the loss of choosing among answers
-	tokens   int     // of the batch
+	contrast float64 // factor of the loss of choosing the right answer
+	tokens   int     // number of tokens in the batch
 	weight   float64
-	most     int     // limit of tokens per expert for a batch of one sequence; 0 for none
+	most     int     // limit of tokens per expert for a batch of one sequence; 0 means no limit
 	taken    [][]int // by layer and expert
 }
 
-// loss returns the objective of a step: the weighted cross entropy over the sum of weights, and the
-// balancing loss.
+// loss returns the objective of a step: the weighted cross entropy divided by the sum of weights,
+// plus the balancing loss.
 func (r *reference) loss(batch []Sequence) float64 {
 	r.tokens, r.weight, r.taken = 0, 0, make([][]int, r.s.Layers)
 	for i := range r.taken {
@@ -64,7 +64,7 @@ func (r *reference) loss(batch []Sequence) float64 {
 
 // choice returns the loss of a sequence with several answers, each computed after the prompt
 // separately: the loss of generating the right one, plus contrast times the loss of choosing it. If
-// the answers are apart, it is the loss of generating each.
+// s.Apart is true, it is the loss of generating each answer.
 func (r *reference) choice(s Sequence) float64 {
 	var whole, own, all, each float64
 	for j, at := range s.Answers {

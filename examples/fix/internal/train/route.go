@@ -8,23 +8,24 @@ import (
 
 // routing assigns tokens to experts. A slot is one token at one expert; slots are sorted by expert.
 type routing struct {
-	experts int       // 0 if there is no choice
+	experts int       // 0 if there is only one feed-forward block
 	probs   []float32 // [tokens][experts]
 	choice  []int32   // [tokens][active] experts
-	weight  []float32 // [tokens][active] their weights
+	weight  []float32 // [tokens][active] weights of the chosen experts
 	slot    []int32   // [tokens][active] slots in which they are computed; -1 if the expert had no room
 	first   []int     // [experts+1] start of each expert's slots
-	token   []int32   // of each slot
-	gain    []float32 // of each slot
+	token   []int32   // token of each slot
+	gain    []float32 // gain of each slot
 	dgain   []float32 // gradient of gain
 	share   []float32 // [experts] share of all choices, before any was dropped
 }
 
-// tiny keeps the sum of chosen probabilities, a divisor, above zero, as llama.cpp does.
+// tiny is the minimum of the sum of chosen probabilities, which is a divisor; llama.cpp does the
+// same.
 const tiny = 1.0 / (1 << 14)
 
-// route chooses the experts of every token of layer i: the most probable ones, weighted by
-// probability, weights summing to 1.
+// route chooses the experts of every token of layer i: the most probable ones. Their weights are
+// proportional to their probabilities and sum to 1.
 func (w *worker) route(i int, y *layerAt, a *layerState) {
 	s, n, r := w.shape, w.batch.len(), &a.route
 	r.experts = s.Experts
@@ -55,7 +56,8 @@ func (w *worker) routeAll(r *routing, n int) {
 	r.first[1] = n
 }
 
-// choose finds the most probable experts, the lower number first among equals.
+// choose finds the most probable experts. If two are equally probable, the one with the lower
+// number comes first.
 func choose(p []float32, choice []int32, weight []float32) {
 	sum := float32(0)
 	for k := range choice {
@@ -99,7 +101,7 @@ func (w *worker) assign(i int, r *routing) {
 			if w.drop {
 				taken[e]--
 				r.slot[j] = -1
-				// The share still counts it: the balancing loss is about the choices made.
+				// The share includes dropped tokens, since the balancing loss concerns the choices.
 			}
 		}
 	}
@@ -109,7 +111,7 @@ func (w *worker) assign(i int, r *routing) {
 	}
 	slots := r.first[s.Experts]
 	r.token, r.gain, r.dgain = grow(r.token, slots), grow(r.gain, slots), grow(r.dgain, slots)
-	for j := len(r.choice) - 1; j >= 0; j-- { // backwards, with the ends as cursors, which thus become the starts
+	for j := len(r.choice) - 1; j >= 0; j-- { // in reverse order, with the ends of the experts' slots as cursors, which end up at the starts
 		if r.slot[j] < 0 {
 			continue
 		}
@@ -133,8 +135,8 @@ func (r *routing) shares(experts int) {
 }
 
 // imbalance returns the balancing loss of the Switch Transformer (arXiv:2101.03961, equation 4)
-// without its factor: the number of experts times the sum, over the experts, of each one's share of
-// choices times its mean probability. It is 1 if all are used equally.
+// without its factor: the number of experts times the sum over the experts of an expert's share of
+// the choices times its mean probability. It is 1 if all experts are used equally.
 func (r *routing) imbalance(n int) float64 {
 	sum := 0.0
 	for j, p := range r.probs {
@@ -143,7 +145,7 @@ func (r *routing) imbalance(n int) float64 {
 	return sum * float64(r.experts) / float64(n)
 }
 
-// routeBack computes the router's gradients and adds that of a.h2 to dh.
+// routeBack computes the router's gradients and adds the gradient of a.h2 to dh.
 func (w *worker) routeBack(i int, y *layerAt, a *layerState, dh []float32) {
 	s, n, r := w.shape, w.batch.len(), &a.route
 	w.tmp.dlogits = grow(w.tmp.dlogits, n*s.Experts)

@@ -12,24 +12,24 @@ import (
 // Plan describes a training run.
 type Plan struct {
 	Out    string // directory of the checkpoint and the loss curve; created if missing
-	Resume bool   // continue with the checkpoint in Out; without Resume there must be none
-	Init   string // checkpoint whose weights the run starts from; "" for random ones
+	Resume bool   // continue from the checkpoint in Out; without Resume, there must be no checkpoint
+	Init   string // checkpoint whose weights the run starts from; "" means random weights
 	Deepen int    // with Init: the new number of layers, see [Model.Deepen]; 0 keeps the number
 	Active int    // with Init: the new number of experts per token, see [Model.Activate]; 0 keeps the number
-	Shape  Shape  // of a model that starts from random weights
-	Seed   uint64 // of those weights and of the order of the data
+	Shape  Shape  // shape of a model that starts from random weights
+	Seed   uint64 // seed of the random weights and of the order of the data
 
 	Config   Config
 	Schedule Schedule
-	Minutes  float64 // wall-clock limit of the run; 0 for none
-	Tokens   int64   // token limit of the run; 0 for none. The run ends when either limit is reached
+	Minutes  float64 // wall-clock limit of the run; 0 means none
+	Tokens   int64   // token limit of the run; 0 means none. The run ends when either limit is reached
 
-	Data       []Mixed      // to learn from
+	Data       []Mixed      // data to learn from
 	Batch      int          // tokens per step; 0 means 16,384
-	Valid      []Validation // to evaluate on
-	EvalEvery  int          // steps between evaluations; 0 means 200. The end is always evaluated
+	Valid      []Validation // data to evaluate on
+	EvalEvery  int          // steps between evaluations; 0 means 200. There is always an evaluation at the end
 	SaveEvery  time.Duration
-	PointEvery time.Duration // length of a stretch that is reported; 0 means 10 s
+	PointEvery time.Duration // length of the stretches that are reported; 0 means 10 s
 
 	// Report, if not nil, is called for every stretch.
 	Report func(p Point, left time.Duration)
@@ -52,7 +52,7 @@ const (
 	CurveHTML      = "loss.html"
 )
 
-// maxSkips is the number of skipped steps in a row after which a run is given up.
+// maxSkips is the number of consecutive skipped steps at which a run is given up.
 const maxSkips = 25
 
 // progress is the part of a checkpoint that describes the run.
@@ -73,16 +73,16 @@ type run struct {
 	mix   *Mix
 	state progress
 	part  stretch
-	began time.Time // minus the time spent in earlier runs
-	point time.Time // start of the stretch
+	began time.Time // start of the run, minus the time spent in earlier runs
+	point time.Time // start of the current stretch
 	saved time.Time
 	last  int64 // tokens at the start of the stretch
 }
 
-// Run trains until the plan's end and returns the history. The learning rate follows the share of
-// the plan that is done, by the clock or by tokens, whichever is larger; at the end it is zero. The
-// checkpoint and the loss curve are written every SaveEvery (3 minutes if 0), at the end, and when
-// ctx ends early. A Plan with Resume continues from there.
+// Run trains until the plan's end and returns the history. The learning rate depends on the
+// completed share of the plan, by time or by tokens, whichever is larger; at the end it is zero.
+// The checkpoint and the loss curve are written every SaveEvery (3 minutes if 0), at the end, and
+// when ctx ends early. A Plan with Resume continues from that checkpoint.
 func Run(ctx context.Context, plan Plan) ([]Point, error) {
 	r, err := newRun(plan)
 	if err != nil {
@@ -146,7 +146,8 @@ func newRun(plan Plan) (*run, error) {
 
 func (r *run) path(name string) string { return filepath.Join(r.Out, name) }
 
-// open makes the trainer: from the run's own checkpoint, from another's weights or from scratch.
+// open makes the trainer: from the run's own checkpoint, from the weights of another one, or from
+// scratch.
 func (r *run) open() (err error) {
 	_, missing := os.Stat(r.path(CheckpointFile))
 	switch {
@@ -199,7 +200,7 @@ func (r *run) ready() error {
 
 func (r *run) elapsed() float64 { return r.Now().Sub(r.began).Seconds() }
 
-// done returns the share of the run that is done.
+// done returns the completed share of the run.
 func (r *run) done() float64 {
 	d := 0.0
 	if r.Minutes > 0 {
@@ -243,7 +244,7 @@ func (r *run) warn(err error) {
 	}
 }
 
-// report ends a stretch.
+// report ends a stretch and reports it.
 func (r *run) report(eval bool) {
 	now := r.Now()
 	p := Point{

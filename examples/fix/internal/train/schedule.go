@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// Schedule sets the learning rate over a run, from 0 at its start to 1 at its end.
+// Schedule sets the learning rate as a function of the completed share of a run, from 0 to 1.
 type Schedule struct {
 	Kind   string  // "wsd": warm up, stay constant, fall linearly to zero (arXiv:2404.06395); "cosine": warm up, then half a cosine to zero
 	Warmup float64 // share of the run in which the rate rises; 0 means 0.02
 	Decay  float64 // share of the run in which the rate of "wsd" falls; 0 means 0.5
 }
 
-// Check reports invalid settings.
+// Check returns an error if a setting is invalid.
 func (s Schedule) Check() error {
 	switch {
 	case s.Kind != "" && s.Kind != "wsd" && s.Kind != "cosine":
@@ -23,8 +23,8 @@ func (s Schedule) Check() error {
 	return nil
 }
 
-// Rate returns the factor of the learning rate when this share of the run is done: 0 at both ends,
-// at most 1.
+// Rate returns the factor of the learning rate for the completed share of the run. It is 0 at both
+// ends, and at most 1.
 func (s Schedule) Rate(done float64) float64 {
 	warmup, decay := s.Warmup, s.Decay
 	if warmup == 0 {

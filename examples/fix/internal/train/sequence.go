@@ -7,19 +7,21 @@ type Sequence struct {
 	Tokens []int32
 	// Weights[i] is the weight of the loss of predicting Tokens[i] from the tokens before it. 0
 	// leaves the token out; a negative weight makes the token less likely, as policy gradients
-	// need. Weights[0] is ignored: there is nothing before the first token.
+	// need. Weights[0] is ignored, since nothing comes before the first token.
 	Weights []float32
-	// Answers, if there are any, holds the positions in Tokens where several answers to one prompt
-	// begin: the right one first, then wrong ones, to the end. Each follows the prompt, which is
-	// everything before the first answer, and sees none of the others. The first token of all
-	// answers is the same and given: it is the last token of the prompt. See Config.Contrast.
+	// Answers, if not empty, holds the positions in Tokens at which several answers to one prompt
+	// begin. The right answer comes first, then wrong ones, and the last ends at the end of Tokens.
+	// The prompt is everything before the first answer. Each answer follows the prompt and does not
+	// see the others. All answers have the same first token, which is given, since it is the last
+	// token of the prompt. See Config.Contrast.
 	Answers []int32
-	// Apart disables the choice between answers: each is learned by its own weights, as if it were
-	// the only one after the prompt.
+	// Apart disables the choice between answers: each is learned with its weights, as if it were
+	// the only answer to the prompt.
 	Apart bool
 }
 
-// decisionWeight is the weight from which on a token counts as a decision, whose hits are reported.
+// decisionWeight is the smallest weight with which a token counts as a decision, for which hits are
+// reported.
 const decisionWeight = 0.995
 
 func (s Sequence) check(shape Shape) error {
@@ -43,8 +45,8 @@ func (s Sequence) check(shape Shape) error {
 	return nil
 }
 
-// checkAnswers returns an error for answers that are empty or out of order, and for first tokens
-// with a weight.
+// checkAnswers returns an error for answers that are empty or out of order, and for answers whose
+// first token has a weight.
 func (s Sequence) checkAnswers() error {
 	for i, at := range s.Answers {
 		end := s.end(i)
@@ -58,7 +60,8 @@ func (s Sequence) checkAnswers() error {
 	return nil
 }
 
-// prompt returns the number of tokens that all answers follow, or 0 for a sequence without answers.
+// prompt returns the length of the prompt that all answers follow, or 0 for a sequence without
+// answers.
 func (s Sequence) prompt() int {
 	if len(s.Answers) == 0 {
 		return 0
@@ -66,7 +69,7 @@ func (s Sequence) prompt() int {
 	return int(s.Answers[0])
 }
 
-// span returns the number of positions in s: those of its prompt and its longest answer.
+// span returns the number of positions in s: those in its prompt plus those in its longest answer.
 func (s Sequence) span() int {
 	if len(s.Answers) == 0 {
 		return len(s.Tokens)
@@ -86,8 +89,8 @@ func (s Sequence) end(i int) int {
 	return len(s.Tokens)
 }
 
-// weight returns the sum of the absolute weights of the predictions in s, without answers that are
-// only there to choose from.
+// weight returns the sum of the absolute weights of the predictions in s, without answers that only
+// serve as alternatives in a choice.
 func (s Sequence) weight() float64 {
 	sum, end := 0.0, s.end(0)
 	if s.Apart {

@@ -12,9 +12,9 @@ type Shape struct {
 	Dim      int     // width of the residual stream
 	Layers   int     // transformer blocks
 	Heads    int     // query heads
-	KVHeads  int     // key and value heads; Heads is a multiple
+	KVHeads  int     // key and value heads; divides Heads
 	HeadDim  int     // width of a head, even
-	Experts  int     // experts in each layer; 0 makes a dense model
+	Experts  int     // experts in each layer; 0 means a dense model
 	Active   int     // experts that compute each token
 	FF       int     // width of the feed-forward block or of one expert
 	Context  int     // limit of tokens in a sequence
@@ -22,7 +22,7 @@ type Shape struct {
 }
 
 // Main returns the shape with which the training of the shipped one-line-repair model began: 2.3 M
-// weights active per token, 6.3 M in all. It was deepened to eight layers later, see
+// active weights per token, 6.3 M in total. The model was later deepened to eight layers, see
 // [Model.Deepen].
 func Main(vocab int) Shape {
 	return Shape{
@@ -31,14 +31,14 @@ func Main(vocab int) Shape {
 	}
 }
 
-// Draft returns the shape of the dense draft model for the shipped one.
+// Draft returns the shape of the dense model that makes drafts for the shipped model.
 func Draft(vocab int) Shape {
 	return Shape{
 		Vocab: vocab, Dim: 64, Layers: 2, Heads: 2, KVHeads: 1, HeadDim: 32, FF: 192, Context: 1024, RopeBase: 10000,
 	}
 }
 
-// Micro returns a small shape with every part of the shipped one, for tests that train.
+// Micro returns a small shape with every kind of part in the shipped model, for tests that train.
 func Micro(vocab int) Shape {
 	return Shape{
 		Vocab: vocab, Dim: 32, Layers: 2, Heads: 2, KVHeads: 1, HeadDim: 16, Experts: 4, Active: 2, FF: 32,
@@ -54,8 +54,8 @@ func (s Shape) Arch() string {
 	return "qwen3"
 }
 
-// Limits beyond which a shape must be a mistake; they also limit what a damaged checkpoint can
-// allocate.
+// Limits above which a shape must be a mistake. They also limit the memory that a damaged
+// checkpoint can cause to be allocated.
 const (
 	maxVocab  = 1 << 20
 	maxDim    = 1 << 14
@@ -64,7 +64,7 @@ const (
 	maxAngles = 1 << 26 // Context times HeadDim
 )
 
-// Validate reports every invalid number.
+// Validate returns an error that lists every invalid number.
 func (s Shape) Validate() error {
 	var errs []error
 	check := func(name string, n, lo, hi int) {
@@ -102,7 +102,7 @@ func (s Shape) Validate() error {
 	return errors.Join(errs...)
 }
 
-// weights returns the number of weights, without overflow for any numbers.
+// weights returns the number of weights. It does not overflow for any shape.
 func (s Shape) weights() float64 {
 	d, n := float64(s.Dim), max(1, float64(s.Experts))
 	layer := 2*d*float64(s.Heads*s.HeadDim) + 2*d*float64(s.KVHeads*s.HeadDim) + n*3*d*float64(s.FF)

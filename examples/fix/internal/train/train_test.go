@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// copies is a task that only attention can learn: a text, a mark, and the same text again, which
-// has the weight.
+// copies is a task that only attention can learn: a text, a mark, and the same text again. Only the
+// copy has a weight.
 type copies struct{ vocab, length, count int }
 
 func (c copies) Len() int { return c.count }
@@ -83,7 +83,8 @@ func testLossFalls(t *testing.T, rounded bool) {
 	}
 }
 
-// TestResumeIsExact: a run that was stopped and resumed equals, bit for bit, a run without a stop.
+// TestResumeIsExact checks that a run that was stopped and resumed equals a run without a stop, bit
+// for bit.
 //
 // Evidence: training · Training resumes to the bit, also after a kill
 func TestResumeIsExact(t *testing.T) {
@@ -158,7 +159,8 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// TestStepSkipsNumbersThatAreNone: a gradient that is not finite changes nothing.
+// TestStepSkipsNumbersThatAreNone checks that a step with a gradient that is not finite changes
+// nothing.
 func TestStepSkipsNumbersThatAreNone(t *testing.T) {
 	m := shaken(t, Micro(16), 1)
 	tr, err := NewTrainer(m, Config{Workers: 2})
@@ -200,8 +202,8 @@ func TestStepRefuses(t *testing.T) {
 	}
 }
 
-// TestBFloat16Gradient: rounded operands must not change the direction of the gradient, except for
-// tokens between two experts.
+// TestBFloat16Gradient checks that rounded operands do not change the direction of the gradient,
+// except for tokens whose choice between two experts is close.
 //
 // Evidence: training · Every gradient matches a second computation
 func TestBFloat16Gradient(t *testing.T) {

@@ -22,7 +22,7 @@ type Trainer struct {
 	seqs   []Sequence
 	shares [][]int // the sequences that each worker computes
 	order  []int
-	load   []int // tokens of each worker, while distributing
+	load   []int // tokens of each worker, used while distributing
 	passes passJob
 	reduce reduceJob
 }
@@ -30,21 +30,21 @@ type Trainer struct {
 // Stats holds the results of a step or an evaluation.
 type Stats struct {
 	Step      int     // steps so far that changed the weights
-	Tokens    int     // computed
-	Loss      float64 // mean weighted cross entropy: a token's loss times its weight, over the sum of absolute weights
-	Weight    float64 // that sum
+	Tokens    int     // number of tokens computed
+	Loss      float64 // mean weighted cross entropy: the sum of each token's loss times its weight, divided by the sum of absolute weights
+	Weight    float64 // that sum of absolute weights
 	Decisions int     // tokens of weight 1 or more
 	Hits      int     // decisions for which the right token was the likeliest
 	Answers   int     // sequences with decisions
 	Right     int     // sequences for which all decisions were hits
 	Lists     int     // sequences with several answers
-	Chosen    int     // of those, the ones whose right answer is likelier than the wrong ones
+	Chosen    int     // number of those sequences whose right answer is likelier than the wrong ones
 	Contrast  float64 // mean loss of choosing the right answer
-	GradNorm  float64 // of the gradient before clipping
-	Skipped   bool    // the gradient was not finite: nothing was changed
+	GradNorm  float64 // norm of the gradient before clipping
+	Skipped   bool    // the gradient was not finite, so nothing was changed
 
-	Balance  float64   // balancing loss, mean over layers; 1 means even
-	Load     []float64 // of each layer: the busiest expert's tokens over the mean
+	Balance  float64   // balancing loss, mean over layers; 1 means that tokens are spread evenly
+	Load     []float64 // for each layer, the busiest expert's tokens divided by the mean
 	Overflow float64   // share of the tokens beyond an expert's capacity
 }
 
@@ -56,7 +56,7 @@ func (s Stats) MaxLoad() float64 {
 	return slices.Max(s.Load)
 }
 
-// Accuracy returns the share of decisions that were hit.
+// Accuracy returns the share of decisions that were right.
 func (s Stats) Accuracy() float64 { return float64(s.Hits) / max(1, float64(s.Decisions)) }
 
 // NewTrainer returns a trainer of m, whose weights it changes.
@@ -101,7 +101,7 @@ func rotations(s Shape) ([]float32, error) {
 }
 
 // Step trains on one batch: it computes the gradient of the batch's weighted loss and changes the
-// weights, at rate times the configured learning rates.
+// weights. The parameter rate is a factor of the configured learning rates.
 func (t *Trainer) Step(batch []Sequence, rate float64) (Stats, error) {
 	s, err := t.run(batch, true)
 	if err != nil {
@@ -123,7 +123,7 @@ func (t *Trainer) Step(batch []Sequence, rate float64) (Stats, error) {
 	return s, nil
 }
 
-// Evaluate returns what Step would report, without changing the weights.
+// Evaluate returns the Stats that Step would report, without changing the weights.
 func (t *Trainer) Evaluate(batch []Sequence) (Stats, error) {
 	s, err := t.run(batch, false)
 	if err != nil {
@@ -155,8 +155,9 @@ func (t *Trainer) run(batch []Sequence, learn bool) (Stats, error) {
 	return t.collect(), nil
 }
 
-// share distributes the sequences, the longest first, each to the worker with the least tokens. It
-// is deterministic, because the last bits of the sums depend on it.
+// share distributes the sequences among the workers. Starting with the longest, it assigns each
+// sequence to the worker with the fewest tokens. The result is deterministic, because the last bits
+// of the sums depend on it.
 func (t *Trainer) share(batch []Sequence) {
 	t.seqs = batch
 	t.order = grow(t.order, len(batch))
@@ -181,7 +182,7 @@ func (t *Trainer) share(batch []Sequence) {
 	}
 }
 
-// attentionCost is the sequence length from which on attention costs more per token than everything
+// attentionCost is the sequence length above which attention costs more per token than everything
 // else.
 const attentionCost = 3000
 
@@ -245,7 +246,7 @@ const reduceChunk = 1 << 16
 // reduceJob adds the gradients of all workers to those of the first.
 type reduceJob struct {
 	t    *Trainer
-	sums []float64 // sum of squares of each chunk: added up in a fixed order, whoever computed them
+	sums []float64 // sum of squares of each chunk, added up in a fixed order, whichever worker computed them
 }
 
 func (j *reduceJob) run() float64 {

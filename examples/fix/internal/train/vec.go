@@ -13,8 +13,8 @@ func normalise(dst, x, w, inv []float32) {
 	}
 }
 
-// normaliseBack adds the gradient of normalise's input to dx and that of its weights to dw. dh is
-// the gradient of its output.
+// normaliseBack is the backward pass of normalise. It reads the gradient of the output from dh, and
+// adds the gradient of the input to dx and that of the weights to dw.
 func normaliseBack(dx, dh, x, w, inv, dw []float32) {
 	n := len(w)
 	for i, r := range inv {

@@ -10,16 +10,16 @@ type worker struct {
 	weights []float32
 	grads   []float32
 	learn   bool      // whether gradients are computed
-	angles  []float32 // for each position: HeadDim/2 cosines, then as many sines
+	angles  []float32 // for each position, HeadDim/2 cosines followed by HeadDim/2 sines
 
-	perWeight float64 // 1 / the batch's sum of weights: scales the loss
+	perWeight float64 // factor of the loss: 1 divided by the sum of the batch's weights
 	factor    float64 // of the loss of choosing the right answer of a list
-	balance   float32 // gradient scale of the balancing loss: its factor over the batch's tokens
-	capacity  float64 // limit of tokens per expert, as a multiple of the mean; 0 for none
+	balance   float32 // gradient scale of the balancing loss: the loss's factor divided by the number of tokens in the batch
+	capacity  float64 // limit of tokens per expert, as a multiple of the mean; 0 means no limit
 	drop      bool    // whether tokens beyond the limit are dropped
 
 	ws    tensor.GemmSpace
-	exact tensor.GemmSpace // for products that are never rounded: the router's, as in arXiv:2101.03961
+	exact tensor.GemmSpace // for the products of the router, which are never rounded, as in arXiv:2101.03961
 	batch micro
 	act   []layerState
 	tmp   scratch
@@ -39,7 +39,7 @@ type layerState struct {
 	mid        []float32 // the residual stream after attention
 	h2, inv2   []float32
 	route      routing
-	gateUp     []float32 // of each slot
+	gateUp     []float32 // gate and up of each slot
 	xg         []float32 // inputs of each slot
 }
 
@@ -53,13 +53,13 @@ type scratch struct {
 	dlogits           []float32
 }
 
-// sums holds what a worker adds up over its share of a batch.
+// sums holds the sums that a worker adds up over its share of a batch.
 type sums struct {
 	loss, weight    float64
 	decisions, hits int
-	answers, right  int // sequences with decisions; those all of whose decisions were hit
+	answers, right  int // sequences with decisions; number of those whose decisions were all right
 	tokens          int
-	lists, chosen   int     // lists of answers; those whose right answer is the likeliest
+	lists, chosen   int     // lists of answers; number of those whose right answer is the likeliest
 	contrast        float64 // loss of choosing the right answer
 	aux             float64 // the balancing loss, times tokens
 	load            []int64 // [layer][expert] slots
@@ -119,7 +119,8 @@ func (w *worker) forward() {
 	}
 }
 
-// backward computes the gradients of all weights from that of the last layer's output in tmp.dx.
+// backward computes the gradients of all weights from the gradient of the last layer's output in
+// tmp.dx.
 func (w *worker) backward() {
 	s, b := w.shape, &w.batch
 	n, d := b.len(), s.Dim

@@ -17,15 +17,15 @@ import (
 // A test is one top-level test that passes when run alone.
 type test struct {
 	name    string
-	took    time.Duration   // as package testing measured it
-	ran     []bool          // for every block of Binary.blank, whether the test covers it when run alone
-	reaches map[string]bool // functions it runs, by file:line
+	took    time.Duration   // duration measured by package testing
+	ran     []bool          // for every block of Binary.blank, whether the test covers the block when it runs alone
+	reaches map[string]bool // functions that the test runs, by file:line
 }
 
-// Limits on a package's tests. Tests beyond them cost more than they are worth.
+// Time limits on a package's tests. Slower tests are not worth their time.
 const (
-	baselineLimit = 25 * time.Second // one run of all tests
-	aloneLimit    = 30 * time.Second // running every test alone
+	baselineLimit = 25 * time.Second // for one run of all tests
+	aloneLimit    = 30 * time.Second // for running every test alone
 	slowTest      = 1500 * time.Millisecond
 	startCost     = 15 * time.Millisecond
 )
@@ -85,9 +85,9 @@ func (b *Binary) Baseline(ctx context.Context) error {
 	return nil
 }
 
-// calibrate measures how much slower the binary starts than on an idle machine. Time limits are
-// extended by this factor, so that a test that has to wait for a processor is not mistaken for one
-// that hangs.
+// calibrate measures the factor by which the binary starts more slowly than on an idle machine.
+// Time limits are extended by this factor, so that a test that has to wait for a processor is not
+// mistaken for one that hangs.
 func (b *Binary) calibrate(ctx context.Context) error {
 	b.slow = 1
 	var starts []time.Duration
@@ -102,7 +102,7 @@ func (b *Binary) calibrate(ctx context.Context) error {
 	return nil
 }
 
-// scale extends a time by the machine's slowness.
+// scale extends a duration by the machine's slowness.
 func (b *Binary) scale(d time.Duration) time.Duration { return time.Duration(float64(d) * b.slow) }
 
 // reach determines which functions every test runs.
@@ -134,11 +134,12 @@ func (b *Binary) reach() {
 	}
 }
 
-// place returns a unique name for a function: two methods with the same name may be in one file,
-// but not on one line.
+// place returns a unique name for a function: it includes the line, since two methods with the same
+// name may be in one file.
 func place(f repair.Function) string { return filepath.Base(f.File) + ":" + strconv.Itoa(f.Start) }
 
-// Tests returns the tests that run a function, cheapest first, as many as fit into the time limit.
+// Tests returns the tests that run a function, the fastest first, up to the number that fits into
+// the time limit.
 func (b *Binary) Tests(f repair.Function) []string {
 	var names []string
 	for _, t := range b.relevant(f) {
@@ -162,7 +163,7 @@ func (b *Binary) relevant(f repair.Function) []*test {
 			break
 		}
 	}
-	// in the order in which the package runs them
+	// Sort them in the order in which the package runs them.
 	slices.SortFunc(list, func(x, y *test) int { return slices.Index(b.tests, x) - slices.Index(b.tests, y) })
 	return list
 }
@@ -171,7 +172,7 @@ func (b *Binary) relevant(f repair.Function) []*test {
 type ran struct {
 	*results
 	exit    int
-	killed  bool // by the executor: the binary's own timeout did not end it
+	killed  bool // killed by the executor, because the binary did not end at its own time limit
 	out     []byte
 	profile []byte // mapped; nil if the binary did not write it
 }

@@ -22,7 +22,7 @@ type Binary struct {
 	Path     string
 	Package  *Package
 	Variants []Variant     // variant number n is Variants[n-1]
-	Dropped  map[int]error // why variants, by number, cannot be run; ErrCompile is one of the reasons
+	Dropped  map[int]error // reasons why variants, by number, cannot be run, such as ErrCompile
 
 	cfg       Config
 	spans     map[int]span
@@ -31,7 +31,7 @@ type Binary struct {
 	functions []repair.Function // of the whole package
 	blank     []byte            // an empty profile of the original package, for its blocks
 	tests     []*test
-	slow      float64 // how many times longer things take than on an idle machine
+	slow      float64 // factor by which everything takes longer than on an idle machine
 	runs      int
 	spent     time.Duration
 }
@@ -102,8 +102,8 @@ func (b *Binary) place() map[int]*ast.FuncDecl {
 	return decls
 }
 
-// keepImports drops variants that remove the only use of an import: alone they would not compile,
-// although they do next to the function they came from.
+// keepImports drops variants that remove the only use of an import: such a variant would not
+// compile on its own, although it does next to the original function.
 func (b *Binary) keepImports() {
 	for _, f := range b.Package.Files {
 		uses := map[string]map[int]bool{}
@@ -133,8 +133,8 @@ func (b *Binary) keepImports() {
 	}
 }
 
-// importName guesses the name of an import. A wrong guess is harmless, since nothing in the file
-// has that name.
+// importName guesses the name of an import. A wrong guess is harmless, since no identifier in the
+// file has that name.
 func importName(imp *ast.ImportSpec) string {
 	if imp.Name != nil {
 		return imp.Name.Name
@@ -149,7 +149,7 @@ func importName(imp *ast.ImportSpec) string {
 	return strings.TrimPrefix(last, "go-")
 }
 
-// instrument writes the files that have variants, and the selector's.
+// instrument returns the files that have variants, and the file with the selector.
 func (b *Binary) instrument(decls map[int]*ast.FuncDecl) (map[string][]byte, error) {
 	b.spans, b.sites = map[int]span{}, map[string][]site{}
 	files := map[string][]byte{selectorFile: selectorSource(b.Package.Name)}

@@ -13,19 +13,19 @@ import (
 
 // An Executor runs commands.
 type Executor interface {
-	// Exec runs args in dir with env (KEY=value) added to its environment and returns standard
+	// Exec runs args in dir with env (KEY=value) added to the environment and returns standard
 	// output and standard error together and the exit status. A command that runs longer than
 	// timeout is killed with everything it started; its status is then not zero. Exec returns an
 	// error if the command could not be run at all.
 	Exec(ctx context.Context, dir string, args, env []string, timeout time.Duration) (output []byte, exit int, err error)
 }
 
-// Plain runs commands as ordinary processes with a fixed environment: only for trusted code.
+// Plain runs commands as ordinary processes with a fixed environment. It is only for trusted code.
 type Plain struct {
 	Env []string // the whole environment; nil means an empty one
 }
 
-// maxOutput limits how much of a command's output is kept. A variant may print without end.
+// maxOutput limits the part of a command's output that is kept. A variant may print without end.
 const maxOutput = 256 << 10
 
 // Exec implements Executor.

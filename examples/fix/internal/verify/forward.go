@@ -9,8 +9,8 @@ import (
 )
 
 // forward prepares the function d for forwarding: unnamed parameters and receivers get names. The
-// returned call makes the code that calls the copy for a variant with the same arguments and
-// returns its results.
+// returned function call generates code that calls the copy for a variant with the same arguments
+// and returns the copy's results.
 func forward(e *edits, d *ast.FuncDecl, offset func(token.Pos) int) (call func(id int) string) {
 	unnamed := 0
 	name := func(n *ast.Ident, at token.Pos) string {
@@ -81,7 +81,7 @@ type edits struct {
 type edit struct {
 	at, remove int
 	text       string
-	site       bool // report its position in the result
+	site       bool // whether its position is reported in the result
 }
 
 func (e *edits) insert(at, remove int, text string, site bool) {

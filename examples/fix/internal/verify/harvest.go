@@ -15,7 +15,7 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// Harvest sets how much to take from a package.
+// Harvest sets how many tasks are taken from a package, and which.
 type Harvest struct {
 	PerFunction, PerPackage int // limits on tasks
 	Seed                    uint64
@@ -34,8 +34,8 @@ type Yield struct {
 	Error                               string `json:",omitempty"`
 }
 
-// maxFunction is the length, in bytes, of the longest function worth breaking: a model sees only
-// parts of longer ones.
+// maxFunction is the length in bytes of the longest function that is broken. A model sees only
+// parts of longer functions.
 const maxFunction = 8000
 
 // candidate is a variant together with its origin.
@@ -85,8 +85,8 @@ func (h Harvest) Run(ctx context.Context, cfg Config, dir string) ([]*Task, Yiel
 	return tasks, y, err
 }
 
-// candidates draws the variants of a package: more than are wanted, since some do not compile and
-// tests miss others.
+// candidates draws the variants of a package. It draws more than are needed, since some variants do
+// not compile and tests miss others.
 func (h Harvest) candidates(p *Package, rng *rand.Rand) ([]candidate, error) {
 	type function struct {
 		fn   repair.Function
@@ -156,7 +156,7 @@ func (h Harvest) verify(ctx context.Context, b *Binary, list []candidate, y *Yie
 		switch {
 		case o.Flaky:
 			y.Flaky++
-		case o.Timeout: // a test that never ends cannot be waited for to see whether a repair worked
+		case o.Timeout: // a test that never ends cannot be used to check a repair
 			y.Hung++
 		case !o.Killed():
 			y.Survived++
@@ -196,9 +196,9 @@ func (b *Binary) task(c candidate, o *Outcome) (*Task, error) {
 	return t, nil
 }
 
-// Suspects ranks the functions of a package, one of which is broken, and completes what a model is
-// shown of them: at most [repair.MaxCandidates]. It also returns the broken function as shown, and
-// its index, buggy, or -1 if it is not among them.
+// Suspects ranks the functions of a package, one of which is broken, and completes the data that a
+// model is shown about them. It returns at most [repair.MaxCandidates] functions. It also returns
+// the broken function as shown, and its index buggy, which is -1 if the function is not among them.
 func (o *Outcome) Suspects(names *repair.Names, fns []repair.Function, broken repair.Function) (ranking []repair.Ranked, buggy int, shown repair.Ranked, err error) {
 	e, err := o.Evidence()
 	if err != nil {
@@ -222,7 +222,7 @@ func (o *Outcome) Suspects(names *repair.Names, fns []repair.Function, broken re
 	return ranking, buggy, shown, nil
 }
 
-// Evidence returns the outcome in the form in which package repair ranks and marks.
+// Evidence returns the outcome in the form that package repair uses for ranking and marks.
 func (o *Outcome) Evidence() (repair.Evidence, error) {
 	e := repair.Evidence{Failed: o.Failed}
 	if o.Panic || o.Timeout {
@@ -256,7 +256,7 @@ func parse(profiles ...[]byte) ([]repair.Profile, error) {
 	return out, nil
 }
 
-// ended returns how the tests ended early.
+// ended returns a description of how the tests ended early.
 func (o *Outcome) ended() string {
 	switch {
 	case o.Timeout:

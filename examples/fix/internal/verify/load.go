@@ -36,10 +36,10 @@ type Config struct {
 	Covers string
 	// Exec runs the test binary.
 	Exec Executor
-	// Lock is held while the files of a package are replaced and built; use one per module or
-	// GOROOT. Nil means none.
+	// Lock is held while the files of a package are replaced and built; use the same lock for all
+	// packages of a module or GOROOT. Nil means that there is no lock.
 	Lock sync.Locker
-	// Slowest limits the total time of the tests of one function; slower ones are left out. Zero
+	// Slowest limits the total time of the tests of one function; slower tests are left out. Zero
 	// means 3 s.
 	Slowest time.Duration
 }

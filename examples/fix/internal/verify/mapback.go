@@ -26,8 +26,8 @@ func newMapper(spans map[int]span, sites map[string][]site) *mapper {
 	return m
 }
 
-// spanAt returns the copy at a line, and whether there is one. Everything below a file's own text
-// is copies.
+// spanAt returns the copy at a line, and whether there is one. Copies are always below the file's
+// original text.
 func (m *mapper) spanAt(file string, line int) (span, bool) {
 	list := m.spans[file]
 	i, exact := slices.BinarySearchFunc(list, line, func(s span, line int) int { return s.start - line })
@@ -81,7 +81,8 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// isSite reports whether the position in a line of a stack is where a function forwards to a copy.
+// isSite reports whether the position in a line of a stack trace is that of a function forwarding
+// to a copy.
 func (m *mapper) isSite(line string) bool {
 	p := position.FindStringSubmatch(line)
 	n, _ := strconv.Atoi(p[2])
@@ -106,8 +107,8 @@ func (m *mapper) line(line string) string {
 	})
 }
 
-// profile maps the coverage profile of a run with a variant: the copy's blocks replace those of the
-// function.
+// profile maps the coverage profile of a run with a variant: the blocks of the copy replace those
+// of the function.
 func (m *mapper) profile(data []byte, variant int) []byte {
 	self := m.byVariant[variant]
 	out := make([]byte, 0, len(data))
@@ -137,7 +138,8 @@ func (m *mapper) profile(data []byte, variant int) []byte {
 	return out
 }
 
-// inSite reports whether a block begins in inserted text, which holds the calls of other variants.
+// inSite reports whether a block begins in inserted text, which contains the calls of other
+// variants.
 func (m *mapper) inSite(file string, line, column int) bool {
 	for _, s := range m.sites[file] {
 		if s.line == line && s.from <= column && column < s.to {

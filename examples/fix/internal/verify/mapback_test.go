@@ -20,7 +20,7 @@ func TestMapText(t *testing.T) {
 	in := "panic: index out of range\n\ngoroutine 1 [running]:\n" +
 		"m.(*T[...]).zzl2_F(0x1, {0x2})\n\t/m/a.go:27 +0x1\n" +
 		"m.(*T[...]).F(...)\n\t/m/a.go:5\n" +
-		"m.(*T[...]).F(...)\n\t/m/a.go:7\n" + // not the position where it forwards
+		"m.(*T[...]).F(...)\n\t/m/a.go:7\n" + // not the position at which it forwards
 		"m.TestF(0x3)\n\t/m/a_test.go:27 +0x2\n"
 	want := "panic: index out of range\n\ngoroutine 1 [running]:\n" +
 		"m.(*T[...]).F(0x1, {0x2})\n\t/m/a.go:7 +0x1\n" +

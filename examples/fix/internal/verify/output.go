@@ -16,14 +16,14 @@ type results struct {
 	passed, failed, skipped []string
 	failing                 []string                 // tests and subtests that fail
 	unfinished              []string                 // tests running when the binary ended
-	took                    map[string]time.Duration // as printed, only for finished tests
+	took                    map[string]time.Duration // durations as printed, only of finished tests
 	text                    map[string]string        // output of each test, without the framing of passing parts
 	rest                    string                   // output outside of any test
 	panicked, timedOut      bool
 }
 
-// frame is the prefix of package testing's own lines in this mode, so that a test's output cannot
-// be mistaken for them.
+// frame is the prefix that package testing writes before its own lines in this mode, so that a
+// test's output cannot be mistaken for them.
 const frame = "\x16"
 
 var (
@@ -58,7 +58,7 @@ func parseOutput(out []byte) *results {
 		if !ok {
 			if line == "warning: GOCOVERDIR not set, no coverage data emitted" ||
 				strings.HasPrefix(line, "coverage: ") && strings.HasSuffix(line, "of statements") {
-				continue // printed because coverage is measured
+				continue // this line is printed because coverage is measured
 			}
 			r.note(line)
 			put(line)
@@ -111,7 +111,7 @@ func parseOutput(out []byte) *results {
 	return r
 }
 
-// note records signs that the binary ended early.
+// note records signs that the binary ended prematurely.
 func (r *results) note(line string) {
 	switch {
 	case strings.HasPrefix(line, "panic: test timed out after"):
@@ -121,7 +121,7 @@ func (r *results) note(line string) {
 	}
 }
 
-// hung returns the tests that package testing listed as running at its timeout.
+// hung returns the tests that package testing listed as running when the time limit was reached.
 func hung(out []byte) []string {
 	_, after, ok := bytes.Cut(out, []byte("\nrunning tests:\n"))
 	if !ok {
@@ -142,8 +142,8 @@ func hung(out []byte) []string {
 	return names
 }
 
-// report returns the output of the failing tests, in the order of failed, and then the output about
-// what ended the binary, if anything did.
+// report returns the output of the failing tests, in the order of failed, followed by the output
+// that explains a premature end of the binary, if there is any.
 func (r *results) report(failed []string) string {
 	var b strings.Builder
 	for _, name := range failed {

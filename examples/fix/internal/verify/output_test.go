@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// marked puts package testing's prefix before the lines that begin with its framing.
+// marked adds package testing's prefix to the lines that package testing would print.
 func marked(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, l := range lines {
@@ -23,7 +23,7 @@ func TestParseOutput(t *testing.T) {
 	cases := []struct {
 		name, out                  string
 		passed, failed, unfinished []string
-		report                     string // for failed and unfinished
+		report                     string // for the failed and the unfinished tests
 		panicked, timedOut         bool
 	}{
 		{

@@ -16,8 +16,8 @@ type profileBlock struct {
 	ran           bool
 }
 
-// parseBlock parses a line of a profile; ok is false for the mode line and everything else that is
-// not a block.
+// parseBlock parses a line of a profile; the result ok is false for the mode line and any other
+// line that is not a block.
 func parseBlock(line []byte) (b profileBlock, ok bool) {
 	at := bytes.LastIndex(line, []byte(".go:"))
 	if at < 0 {
@@ -59,7 +59,7 @@ func ranBlocks(profile []byte) []bool {
 	return ran
 }
 
-// withRan returns the profile with the blocks that ran.
+// withRan returns the profile in which the blocks have run as given in ran.
 func withRan(profile []byte, ran []bool) []byte {
 	out := make([]byte, 0, len(profile))
 	i := 0

@@ -16,18 +16,19 @@ type Outcome struct {
 	Failed []string
 	// Passed lists the tests that run the function and pass.
 	Passed []string
-	// Output is the output of the failing tests, and of what ended the run if anything did.
+	// Output is the output of the failing tests, and the output that explains a premature end of
+	// the run, if there is any.
 	Output string
 	// Panic, Timeout and Exit report whether the run ended early in that way.
 	Panic, Timeout, Exit bool
-	// Flaky reports whether a second run of the same tests had another result: nothing can be
-	// learned from this variant.
+	// Flaky reports whether a second run of the same tests had a different result, so that nothing
+	// can be learned from this variant.
 	Flaky bool
 	// Failing and Passing are coverage profiles of the failing and of all other tests of the
-	// package. They are nil if unknown: tests that end early write none. Tests that hang are not
-	// run again, so both are nil with Timeout.
+	// package. They are nil if unknown, because tests that end early write no profile. Tests that
+	// hang are not run again, so both are nil if Timeout is set.
 	Failing, Passing []byte
-	// Each holds coverage profiles of single failing tests and subtests, if there are several: a
+	// Each holds coverage profiles of single failing tests and subtests, if there are several. A
 	// fault that makes all of them fail is in code that all of them run.
 	Each [][]byte
 }
@@ -62,7 +63,7 @@ func (b *Binary) limit(variant int) time.Duration {
 	return limit
 }
 
-// try makes the first run of a variant. It also returns which tests were run.
+// try makes the first run of a variant. It also returns the tests that were run.
 func (b *Binary) try(ctx context.Context, variant int) (*Outcome, *ran, []string, error) {
 	if variant < 1 || variant > len(b.Variants) || b.Dropped[variant] != nil {
 		return nil, nil, nil, fmt.Errorf("verify: run variant %d of %s: no such variant", variant, b.Package.ImportPath)
@@ -84,7 +85,7 @@ func (b *Binary) try(ctx context.Context, variant int) (*Outcome, *ran, []string
 		stopped := first.unfinished
 		if names := hung(first.out); o.Timeout && len(names) > 0 {
 			stopped = names
-		} else if len(stopped) > 1 { // others are paused, waiting for their turn
+		} else if len(stopped) > 1 { // the others are paused until it is their turn
 			stopped = stopped[len(stopped)-1:]
 		}
 		for _, name := range stopped {
@@ -97,7 +98,7 @@ func (b *Binary) try(ctx context.Context, variant int) (*Outcome, *ran, []string
 	return o, first, names, nil
 }
 
-// apart runs the failing tests and the others separately for their coverage.
+// apart runs the failing tests and the other tests separately for their coverage.
 func (b *Binary) apart(ctx context.Context, variant int, first *ran, early bool, names []string, limit time.Duration, o *Outcome) error {
 	rest := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(o.Failed, n) })
 	if len(rest) == 0 {
@@ -170,5 +171,5 @@ func (b *Binary) others(function string) []byte {
 	return withRan(b.blank, union)
 }
 
-// Runs returns how often the binary was started, and its total running time.
+// Runs returns the number of times that the binary was started, and its total running time.
 func (b *Binary) Runs() (int, time.Duration) { return b.runs, b.spent }

@@ -19,8 +19,8 @@ type Variant struct {
 	Text     string          // the whole new line without indentation
 }
 
-// selector is the environment variable that selects a variant by its number; 0 or nothing selects
-// the original package.
+// selector is the environment variable that selects a variant by its number; 0 or an empty value
+// selects the original package.
 const selector = "LUTHIER_VARIANT"
 
 // Names in instrumented code begin with prefix: zzlVariant is the selected number, zzl7_F is
@@ -59,12 +59,13 @@ type span struct {
 // length returns the number of lines in the copy.
 func (s span) length() int { return s.end - s.start + 1 }
 
-// A site is the text inserted at the start of a function: it is not part of the package.
+// A site is the text inserted at the start of a function, which is not part of the original
+// package.
 type site struct {
 	line, from, to int // columns in bytes from 1; to is exclusive
 }
 
-// numbered is a variant with its number and the declaration it belongs to.
+// numbered is a variant with its number and the declaration of its function.
 type numbered struct {
 	id   int
 	v    Variant
@@ -72,7 +73,7 @@ type numbered struct {
 }
 
 // instrument returns f with a copy of its function for every variant. Lines of f keep their
-// numbers. Variants that cannot be written are dropped, with the reason.
+// numbers. Variants for which no code can be generated are dropped, with the reason.
 func instrument(fset *token.FileSet, f *File, variants []numbered) (src []byte, spans []span, sites []site, dropped map[int]error) {
 	dropped = map[int]error{}
 	byDecl := map[*ast.FuncDecl][]numbered{}

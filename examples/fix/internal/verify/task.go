@@ -13,32 +13,32 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// Task is a broken function with the results of the package's own tests.
+// Task is a broken function, with the results of the package's own tests.
 type Task struct {
 	ID              string // stable and unique
 	Module, Version string
 	Pkg             string // import path
 	File            string // relative to the package
 
-	Function repair.Function // the broken one
-	Kind     string          // of the slip
-	Line     int             // the broken line, counted from 1 at the function's first
+	Function repair.Function // the broken function
+	Kind     string          // kind of slip
+	Line     int             // the broken line, counted from 1 at the function's first line
 	Original string          // the right line, without indentation
 
 	Failed  []string // failing tests
-	Output  string   // their output: at most maxTaskOutput bytes, its head and its tail
+	Output  string   // output of the failing tests, limited to its beginning and end, at most maxTaskOutput bytes
 	Ended   string   // how the tests ended early: "panic", "timeout", "exit" or ""
 	Marks   []repair.Mark
-	Names   []string        // names that Function may need and does not have, see [repair.Names]
-	Like    []string        // lines of other functions that are similar to its own, see [repair.Names.Like]
-	Buggy   int             // index of the function in Candidates, -1 if it is not there
+	Names   []string        // names that Function may need but does not contain, see [repair.Names]
+	Like    []string        // lines of other functions that are similar to lines of Function, see [repair.Names.Like]
+	Buggy   int             // index of the function in Candidates; -1 if it is not there
 	Ranking []repair.Ranked // the package's functions that may be at fault, best first, at most repair.MaxCandidates
 }
 
 const maxTaskOutput = 6 << 10
 
-// shorten keeps the head and the tail of a long output: a panic's message and stack, and the last
-// lines printed.
+// shorten keeps the beginning and the end of a long output, so that a panic's message and stack and
+// the last lines printed remain.
 func shorten(out string) string {
 	if len(out) <= maxTaskOutput {
 		return out
@@ -57,8 +57,8 @@ func (t *Task) Report(functions []string) string {
 	return repair.Report{Failed: t.Failed, Output: repair.Digest(t.Output, repair.DigestBudget), Functions: functions}.String()
 }
 
-// Lines is a file of JSON lines to which values are appended whole: an incomplete last line after a
-// crash is removed when the file is opened.
+// Lines is a file of JSON lines to which values are appended. If a crash leaves an incomplete last
+// line, it is removed when the file is opened.
 type Lines struct {
 	mu sync.Mutex
 	f  *os.File

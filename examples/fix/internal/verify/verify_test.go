@@ -30,8 +30,8 @@ func small(t testing.TB) (Config, *Package) {
 	return cfg, p
 }
 
-// change returns a variant in which old, which must occur once in the function, is replaced by
-// text.
+// change returns a variant in which the parameter old, which must occur once in the function, is
+// replaced with the parameter text.
 func change(t testing.TB, p *Package, function, old, text string) Variant {
 	t.Helper()
 	for _, f := range p.Files {
@@ -138,8 +138,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestSameSeedSameSlips: the slips depend only on the seed. The results may differ on a busy
-// machine, where a variant runs out of time.
+// TestSameSeedSameSlips checks that the slips depend only on the seed. The test results may differ,
+// since on a busy machine a variant may run out of time.
 func TestSameSeedSameSlips(t *testing.T) {
 	_, p := small(t)
 	draw := func(seed uint64) (variants []Variant) {
@@ -197,8 +197,9 @@ func TestHarvest(t *testing.T) {
 	}
 }
 
-// TestFailingTestsRunAlone: if several tests or subtests fail, the fault is in the lines that each
-// of them runs alone, even if some of them panic, which loses the coverage.
+// TestFailingTestsRunAlone checks that if several tests or subtests fail, the fault is in the lines
+// that each of them runs on its own. That must hold even if some of them panic, which loses the
+// coverage of a common run.
 func TestFailingTestsRunAlone(t *testing.T) {
 	cfg, p := small(t)
 	variants := []Variant{

@@ -1,5 +1,5 @@
-// Package torch compares train.py with the Go trainer: the same weights and data have the same
-// loss, and the same steps lead to the same weights.
+// Package torch compares train.py with the Go trainer: the same weights and data must have the same
+// loss, and the same steps must lead to the same weights.
 package torch
 
 import (
@@ -53,8 +53,8 @@ func run(t *testing.T, args ...string) string {
 
 const vocab = 97
 
-// data writes a file of sequences to learn: each token is determined by the two before it, or is
-// noise without weight.
+// data writes a file of sequences to learn: each token is either determined by the two tokens
+// before it, or noise without weight.
 func data(t *testing.T, path string) []train.Sequence {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -90,8 +90,8 @@ func data(t *testing.T, path string) []train.Sequence {
 	return seqs
 }
 
-// trainer returns a trainer of a small model in one goroutine and one pass, so that sums are those
-// of train.py.
+// trainer returns a trainer of a small model in one goroutine and one pass, so that its sums equal
+// those of train.py.
 func trainer(t *testing.T, m *train.Model) *train.Trainer {
 	t.Helper()
 	tr, err := train.NewTrainer(m, train.Config{Workers: 1, MicroTokens: 1 << 20})
@@ -165,7 +165,7 @@ func TestSteps(t *testing.T) {
 					}
 				}
 			}
-			step(5) // so that no weights are zero, as they are in a new model
+			step(5) // so that no weights are zero, as some are in a new model
 			if err := m.Save(start); err != nil {
 				t.Fatal(err)
 			}
@@ -174,7 +174,7 @@ func TestSteps(t *testing.T) {
 			near(t, "loss", goes, torch, 1e-4)
 			near(t, "accuracy", hits, torchHits, 1e-3)
 
-			m, err = train.LoadModel(start) // the optimiser starts without momentum, like train.py's
+			m, err = train.LoadModel(start) // the optimiser starts without momentum, like that of train.py
 			if err != nil {
 				t.Fatal(err)
 			}

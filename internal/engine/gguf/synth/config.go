@@ -16,7 +16,7 @@ type Config struct {
 	KVHeads   int
 	HeadDim   int
 	FF        int    // hidden width of a dense feed-forward layer
-	Experts   int    // 0: a dense model
+	Experts   int    // 0 means a dense model
 	Active    int    // experts used per token
 	ExpertFF  int    // hidden width of an expert
 	SharedFF  int    // hidden width of the shared expert of qwen2moe
@@ -28,12 +28,12 @@ type Config struct {
 	Seed      uint64
 	VocabFrom *gguf.File // a file to take the tokenizer from; nil: a small one made here
 
-	// TypeOf, if set, has the last word on the type of a tensor; usual is the type that Quant
+	// TypeOf, if set, decides the type of each tensor; its parameter usual is the type that Quant
 	// selects.
 	TypeOf func(tensor string, usual gguf.Type) gguf.Type
 }
 
-// Archs lists the architectures that can be made.
+// Archs lists the architectures for which models can be made.
 func Archs() []string {
 	return []string{"qwen3moe", "qwen3", "qwen2", "qwen2moe", "llama", "olmoe", "gpt-oss"}
 }
@@ -77,7 +77,7 @@ func Preset(name string) (Config, bool) {
 	return c, ok
 }
 
-// Presets lists the names that Preset knows.
+// Presets lists the names of the known models, for Preset.
 func Presets() []string {
 	var out []string
 	for name := range presets {
@@ -87,7 +87,7 @@ func Presets() []string {
 	return out
 }
 
-// check fills in defaults in c and reports a shape that no program could load.
+// check fills in defaults in c and returns an error for a shape that no program could load.
 func (c *Config) check() error {
 	if c.Context == 0 {
 		c.Context = 32768

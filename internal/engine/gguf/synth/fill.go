@@ -26,9 +26,9 @@ type poolKey struct {
 const (
 	// chunk is the number of values generated at once: a whole number of blocks of every type.
 	chunk = 256
-	// poolChunks is the size of a pool. Larger tensors are put together from a pool's chunks in
-	// random order, which is as fast as copying; with thousands of chunks to choose from for each
-	// part of a row, no two rows are the same.
+	// poolChunks is the number of chunks in a pool. Larger tensors are assembled from a pool's
+	// chunks in random order, which is as fast as copying; with thousands of chunks to choose from
+	// for each part of a row, no two rows are the same.
 	poolChunks = 8192
 )
 

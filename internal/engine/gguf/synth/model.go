@@ -12,7 +12,7 @@ import (
 // arch holds the differences between the tensors of architectures.
 type arch struct {
 	moe       bool
-	square    bool // the heads together are as wide as the embedding
+	square    bool // the total width of the heads equals that of the embedding
 	qkvBias   bool // biases on q, k and v
 	headNorms bool // RMS norms of each head's q and k
 	wideNorms bool // RMS norms over all heads' q and k
@@ -31,8 +31,8 @@ var archs = map[string]arch{
 	"gpt-oss":  {moe: true, qkvBias: true, untied: true, oss: true},
 }
 
-// Create makes the model and writes it to a file. The file appears only when it is complete. Memory
-// use is small for a model of any size.
+// Create makes the model and writes it to a file. The file gets its name only when it is complete.
+// Memory use is small for a model of any size.
 func Create(path string, c Config) error {
 	w, err := NewWriter(c)
 	if err != nil {
@@ -54,7 +54,7 @@ func Open(c Config) (*gguf.File, error) {
 	return gguf.Parse(b.Bytes())
 }
 
-// NewWriter puts the whole model into a writer, in which tensors can be added and keys changed.
+// NewWriter returns a writer with the whole model, in which tensors can be added and keys changed.
 func NewWriter(c Config) (*gguf.Writer, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (m *maker) metadata() {
 		num("expert_feed_forward_length", m.ExpertFF)
 	}
 	if m.Arch == "olmoe" {
-		num("feed_forward_length", m.ExpertFF) // that architecture keeps it under this key
+		num("feed_forward_length", m.ExpertFF) // this architecture has its expert width under this key
 	}
 	if m.arch.shared {
 		num("expert_shared_feed_forward_length", m.SharedFF)
@@ -200,8 +200,8 @@ func (m *maker) vector(name string, mean, std float64, dims ...int) {
 	m.add(name, gguf.TypeF32, mean, std, dims...)
 }
 
-// matrix adds a matrix that belongs to no layer. Its outputs have a standard deviation of gain for
-// inputs of deviation 1.
+// matrix adds a matrix that belongs to no layer. For inputs with a standard deviation of 1, the
+// standard deviation of its outputs is gain.
 func (m *maker) matrix(name string, gain float64, dims ...int) {
 	m.layerMatrix(name, -1, gain, dims...)
 }

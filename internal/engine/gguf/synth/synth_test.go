@@ -21,7 +21,8 @@ func open(t testing.TB, c Config) *gguf.File {
 	return f
 }
 
-// TestArchs: a model of every architecture has the tensors that distinguish it.
+// TestArchs checks that a model of each architecture has the tensors that distinguish the
+// architecture.
 func TestArchs(t *testing.T) {
 	for arch, want := range map[string][]string{
 		"qwen3moe": {"blk.1.attn_q_norm.weight", "blk.1.ffn_gate_exps.weight", "blk.0.ffn_gate_inp.weight", "output.weight"},
@@ -52,8 +53,8 @@ func TestArchs(t *testing.T) {
 	}
 }
 
-// TestDeterministic: the same configuration gives the same bytes, and another seed gives different
-// ones.
+// TestDeterministic checks that the same configuration results in the same bytes, and another seed
+// in different bytes.
 func TestDeterministic(t *testing.T) {
 	made := func(seed uint64) []byte {
 		c := Tiny("qwen3moe")
@@ -74,8 +75,8 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// TestDeviation: the values of every matrix, generated or from a pool, have the right standard
-// deviation.
+// TestDeviation checks that the values of every matrix, generated or from a pool, have the right
+// standard deviation.
 func TestDeviation(t *testing.T) {
 	for _, arch := range []string{"qwen3moe", "gpt-oss"} {
 		c := Tiny(arch)
@@ -108,7 +109,7 @@ func TestDeviation(t *testing.T) {
 	}
 }
 
-// TestRowsDiffer: a matrix put together from a pool has no two equal rows.
+// TestRowsDiffer checks that a matrix that is assembled from a pool has no two equal rows.
 func TestRowsDiffer(t *testing.T) {
 	c := Tiny("llama")
 	c.Vocab, c.Quant, c.Layers, c.Embd, c.Heads = 20000, "q4_0", 1, 512, 8
@@ -126,8 +127,8 @@ func TestRowsDiffer(t *testing.T) {
 	}
 }
 
-// TestTypesOfMix compares the tensor types with those llama.cpp's quantiser chose for a model of
-// the same shape.
+// TestTypesOfMix compares the tensor types with those that llama.cpp's quantiser chose for a model
+// of the same shape.
 func TestTypesOfMix(t *testing.T) {
 	f, err := gguf.Open(devdata.Path(t, "moe-dev/models/microk-lq-Q4_K_M.gguf"))
 	if err != nil {
@@ -203,8 +204,8 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// TestVocabulary: BPE merges turn known words into single tokens, and all other words into their
-// bytes.
+// TestVocabulary checks that BPE merges turn known words into single tokens, and all other words
+// into their bytes.
 func TestVocabulary(t *testing.T) {
 	f := open(t, Tiny("qwen3"))
 	tokens, _ := f.Strings("tokenizer.ggml.tokens")

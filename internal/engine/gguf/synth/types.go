@@ -7,10 +7,10 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// quantMix says which tensor has which type.
+// quantMix determines the type of each tensor.
 type quantMix struct {
 	base     gguf.Type
-	more     gguf.Type // of the tensors that get more bits, if different
+	more     gguf.Type // of the tensors that get more bits, if it is different
 	experts  gguf.Type // of the experts' matrices
 	output   gguf.Type
 	fileType uint32 // the number of the mix in general.file_type
@@ -44,13 +44,13 @@ func (q *quantMix) parse(name string) error {
 	*q = quantMix{t, t, t, t, ft}
 	switch t {
 	case gguf.TypeF32, gguf.TypeF16, gguf.TypeBF16, gguf.TypeQ8_0:
-	default: // a quantised file keeps its output matrix at more bits
+	default: // a quantised file has more bits in its output matrix
 		q.output = gguf.TypeQ6_K
 	}
 	return nil
 }
 
-// of returns the type of a matrix. The rules are those by which llama.cpp's quantiser mixes types.
+// of returns the type of a matrix. The rules are those of llama.cpp's quantiser.
 func (q *quantMix) of(name string, layer, layers, experts int, tied bool) gguf.Type {
 	switch {
 	case name == "output.weight" || (tied && name == "token_embd.weight"):

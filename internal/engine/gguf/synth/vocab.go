@@ -23,8 +23,8 @@ var specials = []struct {
 	{"<think>", kindUser}, {"</think>", kindUser},
 }
 
-// words lists the words that the synthetic vocabulary knows besides bytes, each with and without a
-// leading space.
+// words lists the words that the synthetic vocabulary has in addition to bytes, each with and
+// without a leading space.
 const words = `the of and to in is for that this with it as be on are not from or by at an if you can use
 func return package import type struct interface map range string int error nil var const for else switch case default break continue go defer select chan
 name arguments content role user assistant system tool call function path file line text value key true false null command query pattern edit write read
@@ -151,8 +151,8 @@ func wordPieces() (tokens, merges []string) {
 			if len(parts) == 1 {
 				return
 			}
-			// A new merge ranks last, so the pieces that earlier merges made of the word stay as
-			// they are.
+			// A new merge has the last rank, so the pieces that earlier merges made from the word
+			// do not change.
 			ranks[[2]string{parts[0], parts[1]}] = len(ranks)
 			merges = append(merges, parts[0]+" "+parts[1])
 			if joined := parts[0] + parts[1]; !have[joined] {
@@ -171,7 +171,8 @@ func wordPieces() (tokens, merges []string) {
 	return tokens, merges
 }
 
-// applyMerges applies byte-pair encoding: the merge of the lowest rank first, from the left.
+// applyMerges applies byte-pair encoding: it applies the merge of the lowest rank first, from left
+// to right.
 func applyMerges(parts []string, ranks map[[2]string]int) []string {
 	for {
 		best, at := len(ranks), -1

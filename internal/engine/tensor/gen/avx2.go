@@ -17,8 +17,8 @@ import (
 // Constants stay in memory.
 //
 // VPMADDUBSW adds two products in 16 bits with saturation, but the limit is never reached. With
-// weights below 64 the sums of several columns fit (see run). Wider weights are taken by magnitude
-// and their sign moves to the activation, so that two products are at most 2·128·127.
+// weights below 64 the sums of several columns fit (see run). For wider weights, the magnitude is
+// used and their sign is moved to the activation, so that two products are at most 2·128·127.
 
 // avx2 builds the kernels for AVX2 with FMA and F16C.
 func avx2() []kernel {
@@ -86,7 +86,7 @@ func (p *pass2) sums() []reg.VecVirtual {
 	return v
 }
 
-// of returns the sum for the half at index h and token t.
+// of returns the register with the sum for the half at index h and token t.
 func (p *pass2) of(v []reg.VecVirtual, h, t int) reg.VecVirtual { return v[h*p.k+t] }
 
 // each calls f for every half and token; half is the number of the half and h its index.
@@ -171,10 +171,11 @@ func lookup2(name string, values [16]uint8, y reg.VecVirtual) reg.VecVirtual {
 	return z
 }
 
-// dots2 multiplies groups of four columns and adds the products. weights loads group g of a half,
-// and act that of a token. run is the number of groups whose sum fits 16 bits; signed weights are
-// split into magnitude and sign. init, if not nil, is the start value of the sums. The result is in
-// the set of registers that dots2 returns, dots or wide, as 32-bit numbers.
+// dots2 multiplies groups of four columns and adds the products. The function weights loads group g
+// of a half, and act loads group g of a token. The parameter run is the number of groups whose sum
+// fits 16 bits; signed weights are split into magnitude and sign. init, if not nil, is the start
+// value of the sums. The result is in the set of registers that dots2 returns, dots or wide, as
+// 32-bit numbers.
 func (p *pass2) dots2(dots, wide []reg.VecVirtual, groups []int, run int, signed bool,
 	weights func(half, g int) reg.VecVirtual, act, init func(t, g int) Mem) []reg.VecVirtual {
 	for i, g := range groups {

@@ -260,7 +260,7 @@ func scratch2(p *pass2) Mem {
 
 var scratchOfFunction Mem
 
-// minimums initialises the sums with what the minimums subtract.
+// minimums initialises the sums with the amounts that the minimums subtract.
 func (d super2) minimums(p *pass2, s *superState2, sums []reg.VecVirtual) {
 	clear2(sums...)
 	if d.mins == 0 {

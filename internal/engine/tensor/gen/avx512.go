@@ -137,7 +137,8 @@ func nibbles(b *blockState, g int) reg.VecVirtual {
 	return z
 }
 
-// header returns the address of the header of the panel's block; body that of the values.
+// header returns the address of the header of the panel's block. Its counterpart body returns that
+// of the values.
 func (b *blockState) header(disp int) Mem { return b.address(b.h, disp) }
 func (b *blockState) body(disp int) Mem   { return b.address(b.q, disp) }
 
@@ -181,8 +182,8 @@ func lookup(name string, values [16]uint8) func(*blockState) {
 	}
 }
 
-// powerScale converts an exponent x to 2^(x-128), half of what it stands for; results that would be
-// subnormal become 0.
+// powerScale converts an exponent x to 2^(x-128), half of the power of two that x denotes; results
+// that would be subnormal become 0.
 func powerScale(b *blockState) {
 	x := XMM()
 	VMOVDQU8(b.header(0), x)

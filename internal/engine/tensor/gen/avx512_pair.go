@@ -193,8 +193,8 @@ func (d super512) buildPair(name string) {
 	s[0].ahead = GP64()
 
 	Label("super")
-	// The end of the first panel is followed by the second, which is already being read. The next
-	// memory needed after this pair is the start of the panel after that.
+	// The end of the first panel is followed by the second, which is already being read. After this
+	// pair, the next memory needed is the start of the panel after the second.
 	LEAQ(mem(p0, prefetch), s[0].ahead)
 	CMPQ(t.left, U8((prefetch+d.size-1)/d.size))
 	JGT(LabelRef("inside"))
@@ -244,7 +244,7 @@ func (d super512) buildPair(name string) {
 	t.end()
 }
 
-// pairMinimums initialises the sums of the super-block with what the minimums subtract.
+// pairMinimums initialises the sums of the super-block with the amounts that the minimums subtract.
 func (d super512) pairMinimums(t *pairTile512, s [2]*superState) {
 	t.clear(nil)
 	if d.mins == 0 {
@@ -301,8 +301,8 @@ func (d super512) pairColumns(t *pairTile512, s [2]*superState, i int) {
 	}
 }
 
-// density returns the number of bytes per column that fetch prefetches; fetchHead prefetches the
-// rest.
+// density returns the number of bytes per column that fetch prefetches; the function fetchHead
+// prefetches the rest.
 func (d super512) density() int {
 	if d.size < 2048 {
 		return 4

@@ -51,8 +51,8 @@ func foldAll(op func(x, y, z Op), z reg.VecVirtual) reg.VecVirtual {
 func maxps(x, y, z Op) { VMAXPS(x, y, z) }
 func addd(x, y, z Op)  { VPADDD(x, y, z) }
 
-// roundBlocks512 rounds n blocks of 32 of a chunk. factor is the factor by which the sum is
-// multiplied for init; if it is 0, the sum times the scale is written instead.
+// roundBlocks512 rounds n blocks of 32 of a chunk. The parameter factor is the factor by which the
+// sum is multiplied for init; if it is 0, the sum times the scale is written instead.
 func roundBlocks512() {
 	TEXT("roundBlocks512", 0, "func(dst *byte, x *float32, n int, factor int32)")
 	Pragma("noescape")
@@ -120,8 +120,8 @@ func roundBlocks512() {
 	RET()
 }
 
-// roundSuper512 rounds a super-block of 256. If wide is set, the inits are -128 times the sums of
-// 32 values, else -32 times those of 16.
+// roundSuper512 rounds a super-block of 256. If wide is true, the inits are -128 times the sums of
+// 32 values, otherwise -32 times the sums of 16.
 func roundSuper512() {
 	TEXT("roundSuper512", 0, "func(dst *byte, x *float32, wide bool)")
 	Pragma("noescape")

@@ -27,7 +27,7 @@ type superState struct {
 	p        reg.GPVirtual // address of the super-block
 	scr      reg.GPVirtual // scratch memory: 16 vectors of scales, then 8 vectors for the header
 	scrAt    int           // offset in the scratch memory
-	ahead    reg.GPVirtual // what to prefetch next
+	ahead    reg.GPVirtual // address to prefetch next
 	lines    int           // number of cache lines to prefetch per iteration
 	col      reg.GPVirtual // first column of the iteration
 	init     reg.GPVirtual // address of the iteration's inits, relative to the first

@@ -14,7 +14,7 @@ import (
 //	minimums as pairs of words (128/width vectors) and minus their scale, where the type has minimums
 //	8 times: the scales of 32 columns (32/width vectors), then the weights (8 vectors)
 //
-// wideBytes in package tensor must agree.
+// The function wideBytes in package tensor must agree with this layout.
 func (d super512) wideSize() (head, part int) {
 	if d.mins != 0 {
 		head = 64 * (128/d.width + 1)
@@ -23,7 +23,7 @@ func (d super512) wideSize() (head, part int) {
 }
 
 // wideName returns the name of the kernel for the unpacked form of this type; types of the same
-// shape share one.
+// shape share one kernel.
 func (d super512) wideName() string {
 	name := "avx512wide16"
 	if d.width == 32 {

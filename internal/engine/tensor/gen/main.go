@@ -129,7 +129,7 @@ func vectors(n int) (v []reg.VecVirtual) {
 	return v
 }
 
-// clear512 sets vectors to zero. It tells the register allocator that the XOR does not need the
+// clear512 sets vectors to zero. It informs the register allocator that the XOR does not need the
 // previous contents.
 func clear512(v []reg.VecVirtual) {
 	for _, z := range v {

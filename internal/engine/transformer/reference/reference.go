@@ -52,7 +52,7 @@ func (r *Network) num(key string, def float64) float64 {
 	return def
 }
 
-// mul multiplies part e of the tensor by x and adds the bias, if there is one.
+// mul multiplies part e of the tensor by x, and adds the bias if there is one.
 func (r *Network) mul(name string, e int, x []float64) []float64 {
 	w, d := r.t[name+".weight"], r.dims[name+".weight"]
 	rows := d[1]
@@ -67,8 +67,8 @@ func (r *Network) mul(name string, e int, x []float64) []float64 {
 	return y
 }
 
-// dot returns the dot product of x and as many elements of row. It keeps four sums at once for
-// speed, because a single sum would wait for each addition.
+// dot returns the dot product of x and as many elements of row. It adds to four sums alternately,
+// because with a single sum, each addition would have to wait for the one before.
 func dot(row, x []float64) float64 {
 	var a, b, c, d float64
 	row = row[:len(x)]
@@ -259,8 +259,8 @@ func (r *Network) Next(token int32) []float64 {
 	return r.mul("output", 0, x)
 }
 
-// Hidden returns the hidden state after one more token, after the last norm. The output matrix
-// turns it into logits.
+// Hidden returns the hidden state after one more token, after the last norm. Its product with the
+// output matrix is the logits.
 func (r *Network) Hidden(token int32) []float64 {
 	embd := int(r.num("embedding_length", 0))
 	x := append([]float64(nil), r.t["token_embd.weight"][int(token)*embd:(int(token)+1)*embd]...)

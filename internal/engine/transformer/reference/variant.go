@@ -16,8 +16,8 @@ type Variant struct {
 	Name string
 	Arch string
 
-	// Edit, if set, is called twice: with a nil writer before the model is made, to change its
-	// shape, and with the finished writer, to add to the file.
+	// Edit, if not nil, is called twice: with a nil writer before the model is created, to change
+	// its shape, and with the finished writer, to add to the file.
 	Edit func(*synth.Config, *gguf.Writer)
 }
 
@@ -102,7 +102,7 @@ func addExperts(c *synth.Config, w *gguf.Writer) {
 	}
 }
 
-// Open makes the model with matrices of the given type.
+// Open creates the model with matrices of the given type.
 func (v Variant) Open(t testing.TB, quant string) *gguf.File {
 	t.Helper()
 	c := synth.Tiny(v.Arch)
@@ -118,7 +118,7 @@ func (v Variant) Open(t testing.TB, quant string) *gguf.File {
 		v.Edit(&c, w)
 	}
 	var b bytes.Buffer
-	b.Grow(8 << 20) // most are this large
+	b.Grow(8 << 20) // most models are this large
 	if _, err := w.WriteTo(&b); err != nil {
 		t.Fatal(err)
 	}

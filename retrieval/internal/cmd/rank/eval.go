@@ -85,7 +85,7 @@ func sorted[V any](m map[string]V) []string {
 	return keys
 }
 
-// evaluate prints how well the search does, together with the baselines.
+// evaluate measures the search and prints the scores, together with those of the baselines.
 func evaluate(ctx context.Context, pattern string, o *options) error {
 	by, err := load(pattern, o)
 	if err != nil {

@@ -6,24 +6,26 @@ import (
 	"sync"
 )
 
-// ErrFull means that the most allowed already wait at a gate.
+// ErrFull means that the maximum number of callers already waits at a gate.
 var ErrFull = errors.New("too many wait already")
 
-// Gate admits a number of holders at once, and others as these leave, in the order of a Queue.
+// Gate admits a limited number of holders at a time. When a holder leaves, the next waiting one is
+// admitted, in the order of a Queue.
 type Gate struct {
 	mu      sync.Mutex
 	free    int
-	room    int // how many more may wait
+	room    int // number of further callers that may wait
 	waiting int
 	queue   Queue[*waiter]
 }
 
 type waiter struct {
 	in   chan struct{} // closed when admitted
-	gone bool          // no longer waits
+	gone bool          // the caller no longer waits
 }
 
-// NewGate makes a gate with places for that many holders and room for that many waiting.
+// NewGate makes a gate with the given number of places for holders and room for the given number of
+// waiting callers.
 func NewGate(places, room int) *Gate { return &Gate{free: places, room: room} }
 
 // Enter waits for a place, until ctx ends.
@@ -50,7 +52,7 @@ func (g *Gate) Enter(ctx context.Context, tenant string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	select {
-	case <-w.in: // admitted at the last moment: pass the place on
+	case <-w.in: // admitted at the last moment, so pass the place on
 		g.leave()
 	default:
 		w.gone = true

@@ -1,13 +1,13 @@
-// Package fair orders the requests of many tenants so that a tenant with many does not delay one
-// with few.
+// Package fair orders the requests of many tenants so that a tenant with many requests does not
+// delay a tenant with few.
 package fair
 
 import "container/heap"
 
 // Queue returns items in the order of start-time fair queueing: each tenant's items are spaced by
-// their cost in a virtual time that advances as items are returned. Tenants that request at the
-// same time get equal shares, and a tenant that requests seldom is served at once. A Queue is not
-// safe for concurrent use.
+// their cost in a virtual time that advances as items are returned. Tenants with requests at the
+// same time get equal shares, and a tenant with few requests is served at once. A Queue is not safe
+// for concurrent use.
 type Queue[T any] struct {
 	items  items[T]
 	finish map[string]float64 // virtual time at which a tenant's last item ends
@@ -35,7 +35,7 @@ func (q *Queue[T]) Push(tenant string, cost float64, v T) {
 	heap.Push(&q.items, item[T]{v, start, q.seq})
 }
 
-// Pop returns the next item; ok is false if there is none.
+// Pop returns the next item; the result ok is false if there is none.
 func (q *Queue[T]) Pop() (v T, ok bool) {
 	if len(q.items) == 0 {
 		return v, false
@@ -43,7 +43,7 @@ func (q *Queue[T]) Pop() (v T, ok bool) {
 	it := heap.Pop(&q.items).(item[T])
 	q.now = it.start
 	if len(q.items) == 0 {
-		// Nobody waits, so no tenant is behind or ahead: forget all of them.
+		// Nobody waits, so no tenant is behind or ahead, and all of them can be forgotten.
 		clear(q.finish)
 		q.now = 0
 	}

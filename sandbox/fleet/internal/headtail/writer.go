@@ -1,4 +1,4 @@
-// Package headtail keeps the beginning and the end of what is written.
+// Package headtail keeps the beginning and the end of the written data.
 package headtail
 
 import (
@@ -7,8 +7,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// Writer keeps at most Limit bytes: half from the head, half from the tail. It never fails. The
-// zero value keeps none.
+// Writer keeps at most Limit bytes: half from the head, half from the tail. Writing never fails.
+// The zero value keeps no bytes.
 type Writer struct {
 	Limit int
 
@@ -40,7 +40,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Output returns what was kept.
+// Output returns the data that was kept.
 func (w *Writer) Output() sandbox.Output {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 )
 
 // tileMul2 is tileMul for AVX2 and FMA: four vectors for 32 columns, at most two rows. The sums are
-// bit for bit the same.
+// the same, bit for bit.
 func tileMul2(typ string, n int) {
 	TEXT(fmt.Sprintf("avx2TileMul%sx%d", typ, n), NOSPLIT, fmt.Sprintf("func(dst *float32, ds int, a *float32, as int, b *%s, bs, n int, fix *float32)", elements[typ]))
 	Pragma("noescape")

@@ -43,7 +43,7 @@ func (e expConsts) exp(x reg.VecVirtual) {
 	VSCALEFPS_Z(n, e.fraction(x, n), k, x)
 }
 
-// exp8 scales by two factors, since a single factor would overflow at the top.
+// exp8 scales by two factors, since a single factor would overflow for the largest results.
 func (e expConsts) exp8(x reg.VecVirtual) {
 	keep, n, top := YMM(), YMM(), YMM()
 	VCMPPS(U8(5), e.low, x, keep)

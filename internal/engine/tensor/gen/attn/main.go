@@ -59,7 +59,7 @@ type consts struct {
 	bits  map[string]uint32
 }
 
-// constants writes the table of numbers; those of exp are explained in vec_exp.go.
+// constants writes the table of numbers; the numbers of exp are explained in vec_exp.go.
 func constants() *consts {
 	c := &consts{at: GLOBL("attnConsts", 8|16), index: map[string]int{}, bits: map[string]uint32{"bias": 127}}
 	for i, e := range []struct {
@@ -188,7 +188,7 @@ func tileMul(typ string, n int) {
 	DECQ(count)
 	JNZ(LabelRef("loop"))
 	Label("done")
-	// The output's strides are needed again; recomputing them saves registers in the loop.
+	// The strides of the output are needed again. Recomputing them saves registers in the loop.
 	dst2 := arg("dst")
 	out2 := newRows(dst2, arg("ds"), n)
 	for r := range acc {
@@ -316,7 +316,7 @@ func softTop(c *consts) {
 	RET()
 }
 
-// softFix turns old maxima into the factors that rescale what was summed under them to the new
+// softFix turns old maxima into the factors that rescale the sums under the old maxima to the new
 // maxima.
 func softFix(c *consts) {
 	TEXT("softFix", NOSPLIT, "func(fix, top *float32, rows int)")

@@ -61,7 +61,8 @@ func (s set) reduce(v reg.VecVirtual, op func(a, b, c Op)) reg.VecVirtual {
 	return q
 }
 
-// some says which lanes of a vector exist: those in an opmask, those in a vector of ones, or all.
+// some selects the lanes of a vector that exist: those in an opmask, those in a mask vector, or
+// all.
 type some struct {
 	set  set
 	k    reg.OpmaskVirtual // of wide vectors
@@ -82,7 +83,7 @@ func (l some) load(m Mem) reg.VecVirtual {
 	return v
 }
 
-// loadOr is load with the lanes of other in place of missing ones.
+// loadOr is like load, with the lanes of the parameter other in place of missing ones.
 func (l some) loadOr(m Mem, other reg.VecVirtual) reg.VecVirtual {
 	if l.set.lanes == 16 {
 		v := l.set.vec()
@@ -121,8 +122,8 @@ func (l some) add(v, sum reg.VecVirtual) {
 	VADDPS(v, sum, sum)
 }
 
-// through writes a loop over slices of n elements, one vector at a time. Lanes of the last vector
-// beyond the end are masked.
+// The function through writes a loop over slices of n elements, one vector at a time. Lanes of the
+// last vector beyond the end are masked.
 func (s set) through(c *consts, label string, n reg.GPVirtual, slices []reg.GPVirtual, body func(p []reg.GPVirtual, l some)) {
 	left := GP64()
 	MOVQ(n, left)

@@ -125,7 +125,7 @@ func swiGLUBack(c *consts, s set) {
 	giveBack(s.reduce(sum, addOp))
 }
 
-// normBack goes over the row twice, because dx needs the complete sum of dh·x·w.
+// normBack reads the row twice, because dx needs the complete sum of dh·x·w.
 func normBack(c *consts, s set) {
 	n, p := begin("normBack"+s.name, "dx, dh, x, w, dw *float32, n int, inv float32", "dx", "dh", "x", "w", "dw")
 	inv, sum := s.param("inv"), s.zero()

@@ -8,8 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// vectors writes the kernels over plain slices. n is the number of elements, a multiple of 16
-// greater than 0.
+// vectors writes the kernels over plain slices. Their parameter n is the number of elements, a
+// multiple of 16 greater than 0.
 func vectors(c *consts, s set) {
 	s.loop("addTo"+s.name, "dst, x *float32, n int", []string{"dst", "x"}, nil, func(p []reg.GPVirtual, _ []reg.VecVirtual) {
 		z := s.vec()

@@ -9,9 +9,10 @@ import (
 // brain packs tiles of 16 lines by 32 steps of k as bfloat16, one tile after the other along k.
 // Numbers are multiplied by alpha and rounded to nearest, halves away from zero.
 //
-// A tile that is not turned has one row of 64 bytes for each line if the lines run along k. If they
-// run across k, it has one for each two steps, which alternate within the row. For a turned tile,
-// the two cases are swapped. TDPBF16PS needs the first kind of row for A and the second for B.
+// If the lines run along k, a tile that is not turned has one row of 64 bytes for each line. If
+// they run across k, it has one row for each two steps, whose numbers alternate within the row. For
+// a turned tile, the two cases are swapped. TDPBF16PS needs the first kind of row for A and the
+// second for B.
 func brain(name string, along, turned bool, highWords Mem) {
 	TEXT(name, NOSPLIT, "func(dst *byte, dstStep int, src *float32, line, srcStep, n int, alpha float32)")
 	Pragma("noescape")

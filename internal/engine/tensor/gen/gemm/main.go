@@ -49,7 +49,7 @@ const (
 	tileMask  = 72
 )
 
-// set is a kernel set: two vectors of columns by some number of rows.
+// set is a kernel set, whose tiles are two vectors of columns by some number of rows.
 type set struct {
 	name  string
 	bytes int // size of a vector in bytes
@@ -85,8 +85,8 @@ func field(t reg.Register, offset int) reg.GPVirtual {
 	return g
 }
 
-// lines addresses n rows with a stride in a register; odd multiples of the stride have registers of
-// their own.
+// lines addresses n rows with a stride in a register; odd multiples of the stride are in separate
+// registers.
 type lines struct {
 	base reg.Register
 	odd  map[int]reg.GPVirtual
@@ -204,7 +204,7 @@ func store512(t reg.Register, acc [][2]reg.VecVirtual) {
 	})
 }
 
-// store256 is store512 without a mask.
+// store256 is like store512, without a mask.
 func store256(t reg.Register, acc [][2]reg.VecVirtual) {
 	alpha, beta := YMM(), YMM()
 	VBROADCASTSS(at(t, tileAlpha), alpha)

@@ -204,7 +204,7 @@ func column(i int) int {
 	return i&1<<1 | i>>1&1 | i&12
 }
 
-// peak runs only multiply-adds between registers: n times 24 of them. It is the reference for the
+// peak runs only multiply-adds between registers: n times 24 of them. That is the reference for the
 // speed of products.
 func peak(s set) {
 	TEXT(fmt.Sprintf("gemmPeak%s", s.name), NOSPLIT, "func(n int)")

@@ -34,7 +34,7 @@ var (
 // usual widths.
 const ahead = 2048
 
-// columns is the number of which the number of columns must be a multiple.
+// columns is the unit of the number of columns, which must be a multiple of it.
 const columns = 32
 
 // dot computes the products of n·count rows with x. It processes n rows at a time, so that x is
