@@ -126,7 +126,7 @@ func (c *Compactor) saving(cl *cell) int {
 
 // Depths and thresholds, in shares of the budget.
 const (
-	deep   = 0.45 // share that pruning aims at, so that a rewritten history lasts
+	deep   = 0.45 // target share for pruning, low enough that the history need not be rewritten again soon
 	enough = 0.70 // pruning alone is enough if the history is below this share
 )
 

@@ -134,7 +134,8 @@ func dropDisk(dir string) {
 	_ = unix.Rmdir(dir)
 }
 
-// diskPath returns the path, on the thread, that a path with a key refers to.
+// diskPath converts a path that begins with a disk's key to the real path, which exists only in the
+// mount namespace of the disks' thread (see disks.in).
 func diskPath(path string) string { return "/" + strings.TrimPrefix(path, diskPrefix) }
 
 // open is openTree, also for paths on disks.

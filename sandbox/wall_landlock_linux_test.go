@@ -69,8 +69,8 @@ func TestLandlockIsASecondWall(t *testing.T) {
 	}
 }
 
-// TestBoundingSetIsEmpty checks that no capability is left in the bounding set, including those
-// that only this kernel knows.
+// TestBoundingSetIsEmpty checks that no capability is left in the bounding set, not even one that
+// the kernel supports but this program does not know.
 func TestBoundingSetIsEmpty(t *testing.T) {
 	sb := open(t, walled(t, TierNamespaces).withDir(t))
 	if got := strings.TrimSpace(sh(t, sb, "grep CapBnd /proc/self/status")); strings.Trim(got, "CapBnd:\t0 ") != "" {

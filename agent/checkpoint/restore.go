@@ -370,8 +370,8 @@ func (c *change) makeRoom(p string) error {
 	return nil
 }
 
-// removeOld removes the files that the state to does not have. Ignore files are removed first, so
-// that the remaining files are checked against the ignore rules of the state to.
+// removeOld removes the files that are not in the target state (c.to). Ignore files are removed
+// first, so that the remaining files are checked against the ignore rules of the target state.
 func (c *change) removeOld() error {
 	var old []string
 	for _, f := range c.now.files {
@@ -404,7 +404,7 @@ func (c *change) remove(p string) error {
 		return nil // its directory has already become something else
 	}
 	if fi, err := c.root.Lstat(filepath.FromSlash(p)); err == nil && fi.IsDir() {
-		return nil // already replaced with a directory of the state to
+		return nil // already replaced with a directory of the target state
 	}
 	err := c.unchanged(p)
 	if err == nil {

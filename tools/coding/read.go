@@ -230,7 +230,7 @@ func scanLines(ctx context.Context, r *bufio.Reader, p *page) (total int, all bo
 	line := make([]byte, 0, p.lineBytes+2)
 	length := 0
 	for {
-		if p.last-p.first+1 == p.limit { // one byte shows that there is more; the line may be endless
+		if p.last-p.first+1 == p.limit { // the page is full: look only one byte ahead to see whether the file goes on, because the next line may be endless
 			_, err := r.Peek(1)
 			p.full = err == nil
 			return total, err != nil, nil

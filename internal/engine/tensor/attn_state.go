@@ -111,7 +111,7 @@ func (a *Attention) Sink(r int, logit float32) {
 	a.top[r] = top
 }
 
-// Finish writes the result of row r, Dim numbers.
+// Finish writes the result of row r, which has Dim numbers, to dst.
 func (a *Attention) Finish(r int, dst []float32) {
 	inv := 1 / a.sum[r]
 	for i, v := range a.acc[r*a.wide : r*a.wide+a.dim] {

@@ -26,7 +26,7 @@ type rawCommit struct {
 	more int
 	// boundary marks a commit at the boundary of a shallow clone, which seems to add every file.
 	boundary bool
-	// unread reports that its changes could not be read, so that it seems to have none.
+	// unread marks a commit whose changes could not be read; changes is then empty.
 	unread bool
 }
 

@@ -264,7 +264,7 @@ func TestTitleBlocks(t *testing.T) {
 	}
 }
 
-// TestManyChunks opens an index that claims a thousand million chunks and contains none.
+// TestManyChunks opens an index that claims to have 1<<30 chunks but contains none.
 func TestManyChunks(t *testing.T) {
 	h := header{files: 1, chunks: 1 << 30}
 	w := sectionWriter{header: &h, out: make([]byte, headerSize)}

@@ -18,7 +18,8 @@ type QEMU struct {
 	Agent func(ctx context.Context) (net.Conn, error)
 }
 
-// NewQEMU returns the machine of a QEMU process that waits for its guest to be started.
+// NewQEMU returns a Machine for a running QEMU process whose guest has not been started yet; Start
+// starts it.
 func NewQEMU(cfg QEMU) (Machine, error) {
 	if cfg.QMPSocket == "" || cfg.Agent == nil {
 		return nil, errors.New("microvm: make QEMU machine: QMPSocket and Agent are required")

@@ -14,8 +14,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// mayBeCalled matches what code without a runtime may call besides its own functions: the kernel,
-// code that needs neither stack nor runtime, and functions that end the process.
+// mayBeCalled matches the functions that code running without the Go runtime may call, besides its
+// own: system calls, functions that need neither stack nor runtime, and panics, which end the
+// process.
 var mayBeCalled = regexp.MustCompile(`^(` + strings.Join([]string{
 	`syscall\.RawSyscall6`,
 	`(internal/)?runtime/(internal/)?syscall(/linux)?\.(Raw)?Syscall6`,

@@ -26,7 +26,7 @@ func Main(m *testing.M, programs map[string]func(args []string) error, hosts ...
 	if name := os.Getenv(HelperEnv); name != "" {
 		status := run(programs[name], name)
 		if !slices.Contains(hosts, name) {
-			syscall.Exit(status) // not os.Exit, in which the race detector waits a second
+			syscall.Exit(status) // os.Exit would make the race detector wait for a second
 		}
 		os.Exit(status)
 	}

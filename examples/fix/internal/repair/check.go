@@ -31,7 +31,7 @@ type Checker struct {
 	words   *Words                  // built when first requested
 }
 
-// checkedFile is a file of the package in its version on disk.
+// checkedFile is a file of the package as it is on disk.
 type checkedFile struct {
 	src   []byte
 	full  *ast.File // used if declarations change

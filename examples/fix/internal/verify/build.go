@@ -22,7 +22,7 @@ type Binary struct {
 	Path     string
 	Package  *Package
 	Variants []Variant     // variant number n is Variants[n-1]
-	Dropped  map[int]error // reasons why variants, by number, cannot be run, such as ErrCompile
+	Dropped  map[int]error // by variant number, the reason why the variant cannot be run, such as ErrCompile
 
 	cfg       Config
 	spans     map[int]span
