@@ -156,15 +156,15 @@ func (c Config) normalize() (Config, error) {
 		return c, errors.New("Config.Limits.Inodes needs Disk, whose inodes it counts")
 	}
 	c.Limits = c.Limits.normalize()
-	if err := checkUnprotect(c.Unprotect); err != nil {
-		return c, err
-	}
 	if c.Dir != "" {
 		dir, err := resolveDir("Config.Dir", c.Dir)
 		if err != nil {
 			return c, err
 		}
 		c.Dir = dir
+	}
+	if err := checkUnprotect(c.Dir, c.Unprotect); err != nil {
+		return c, err
 	}
 	c.ReadOnly = append([]string(nil), c.ReadOnly...)
 	for i, p := range c.ReadOnly {
