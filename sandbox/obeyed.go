@@ -18,21 +18,27 @@ type FileWrite struct {
 	Unknown bool
 }
 
-// ReviewWrite reports whether something on the host later obeys or executes a file of the workspace
-// dir, in place: hooks, CI workflows, settings of editors and agents, configuration of package
-// managers, install scripts, instructions, and what the host's own git runs or reads. The file need
+// ReviewWrite reports whether something on the host later obeys or executes one of the files of the
+// workspace dir, in place: hooks, CI workflows, settings of editors and agents, configuration of package
+// managers, install scripts, instructions, and what the host's own git runs or reads. A file need
 // not exist yet. It goes by the same table as [Reviewer] and the protected paths of [Config].Dir.
 // Names are compared as the most generous file system does.
 //
 // Of manifests such as go.mod and package.json only some contents matter: changed dependencies are
 // no finding. Without findings the change is ordinary.
-func ReviewWrite(dir string, w FileWrite) []Finding {
-	w.Path = filepath.ToSlash(w.Path)
+func ReviewWrite(dir string, writes ...FileWrite) []Finding {
+	var paths []string
+	for i := range writes {
+		writes[i].Path = filepath.ToSlash(writes[i].Path)
+		paths = append(paths, writes[i].Path)
+	}
+	places := obeyed.Find(dir, obeyed.Above(dir, paths)...)
 	var out []Finding
-	places := obeyed.Find(dir, obeyed.Above(dir, []string{w.Path})...)
-	for _, f := range review.Change(review.Write(w), places) {
-		if !slices.Contains(out, Finding(f)) {
-			out = append(out, Finding(f))
+	for _, w := range writes {
+		for _, f := range review.Change(review.Write(w), places) {
+			if !slices.Contains(out, Finding(f)) {
+				out = append(out, Finding(f))
+			}
 		}
 	}
 	return out
