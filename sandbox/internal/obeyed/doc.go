@@ -11,14 +11,32 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/sandbox/internal/review"
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 // Places is what the host makes of one workspace. It implements [review.Places].
 type Places struct {
 	links []link
 	uses  []use
-	files []fs.FileInfo // files with several names that git executes
+	files []program
 	seen  map[use]bool
+}
+
+// program is a file with several names that git executes, and the workspace that may have one of
+// them.
+type program struct {
+	dir string
+	fs.FileInfo
+}
+
+// is reports whether a path of the workspace, or fi, is the program.
+func (p program) is(rel string, fi fs.FileInfo) bool {
+	if fi != nil && os.SameFile(p.FileInfo, fi) {
+		return true
+	}
+	// In a sandbox the path may have a copy already.
+	host, err := os.Lstat(filepath.Join(p.dir, filepath.FromSlash(rel)))
+	return err == nil && os.SameFile(p.FileInfo, host)
 }
 
 // link is a path with another name.
@@ -67,10 +85,13 @@ func (p *Places) OtherNames(dir string) []string {
 		if err != nil || !e.Type().IsRegular() {
 			return nil
 		}
-		if fi, err := e.Info(); err == nil && len(p.Uses("", fi)) > 0 {
-			if rel, err := filepath.Rel(dir, path); err == nil {
-				out = append(out, filepath.ToSlash(rel))
-			}
+		fi, err := e.Info()
+		if err != nil || tree.Links(fi) < 2 {
+			return nil
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err == nil && slices.ContainsFunc(p.files, func(f program) bool { return os.SameFile(f.FileInfo, fi) }) {
+			out = append(out, filepath.ToSlash(rel))
 		}
 		return nil
 	})
@@ -130,6 +151,7 @@ func (p *Places) Uses(rel string, fi fs.FileInfo) []review.Use {
 			out = append(out, u)
 		}
 	}
+	original := rel
 	rel = review.FoldPath(rel)
 	for _, u := range p.uses {
 		path := review.FoldPath(u.path)
@@ -140,7 +162,7 @@ func (p *Places) Uses(rel string, fi fs.FileInfo) []review.Use {
 		}
 	}
 	for _, program := range p.files {
-		if fi != nil && os.SameFile(program, fi) {
+		if program.is(original, fi) {
 			add(review.Use{Rule: review.RuleGitHook, Why: "is another name of a hook that git runs by itself"})
 		}
 	}

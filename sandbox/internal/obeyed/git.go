@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/luthier-dev/luthier/sandbox/internal/review"
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 // repository finds what git executes, or reads settings from, when the host uses it in top.
@@ -223,8 +224,8 @@ func (f *finder) hooks(dir string) {
 				f.use(rel, review.RuleGitHook, why)
 			}
 		}
-		if fi, err := os.Stat(path); err == nil && fi.Mode().IsRegular() && hasOtherNames(fi) {
-			f.out.files = append(f.out.files, fi)
+		if fi, err := os.Stat(path); err == nil && fi.Mode().IsRegular() && tree.Links(fi) > 1 {
+			f.out.files = append(f.out.files, program{f.dir, fi})
 		}
 	}
 }

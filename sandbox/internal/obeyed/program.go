@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/sandbox/internal/review"
-	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 // setting finds what a setting takes from the workspace if git runs in top.
@@ -74,6 +73,9 @@ var script = regexp.MustCompile(`\.(?:sh|bash|zsh|py|js|mjs|cjs|ts|rb|pl|php|lua
 // words returns the absolute paths that the text of a command may name.
 func (f *finder) words(top, command string) []string {
 	var out []string
+	for _, dir := range []string{top, f.dir} { // which may have spaces
+		command = strings.ReplaceAll(command, dir+string(filepath.Separator), "./")
+	}
 	for _, w := range strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\r\n;|&()<>'\"`=!,\\", r) }) {
 		if rest := variable.FindString(w); rest != "" {
 			if strings.HasPrefix(w, "$HOME/") || strings.HasPrefix(w, "${HOME}/") {
@@ -103,6 +105,3 @@ func (f *finder) words(top, command string) []string {
 	}
 	return out
 }
-
-// hasOtherNames reports whether a file has more than one name.
-func hasOtherNames(fi os.FileInfo) bool { return tree.Links(fi) > 1 }
