@@ -142,11 +142,11 @@ func obey(t *testing.T, dir string, calls []obeyedCall, level agent.Autonomy, he
 	return questions
 }
 
-// TestObeyedFilesAsk lets a model obey poisoned texts, in place, at every autonomy, with a person to
-// ask and without: no write of a file that something later obeys or executes lands without a
+// TestObeyedFilesAsk lets a model obey poisoned texts, in place, at every autonomy, with a person
+// to ask and without: no write of a file that something later obeys or executes lands without a
 // question.
 //
-// Evidence: coding · Hooks, workflows, agent settings and install scripts are not written without a question
+// Evidence: coding · Hooks, workflows and agent settings are not written without a question
 func TestObeyedFilesAsk(t *testing.T) {
 	tier.Normal(t)
 	for _, c := range safetyCases(t, "attacks-dev.jsonl") {
@@ -167,8 +167,8 @@ func TestObeyedFilesAsk(t *testing.T) {
 	}
 }
 
-// TestOrdinaryWorkDoesNotAsk runs ordinary work in the sandbox, in place, with the same agent: none of
-// it asks more than its record says.
+// TestOrdinaryWorkDoesNotAsk runs ordinary work in the sandbox, in place, with the same agent: none
+// of it asks more than its record says.
 func TestOrdinaryWorkDoesNotAsk(t *testing.T) {
 	tier.Normal(t)
 	for _, c := range safetyCases(t, "controls.jsonl") {

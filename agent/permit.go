@@ -15,8 +15,8 @@ type Grant struct {
 	Exact  string     `json:"exact,omitempty"`  // with GrantExact: the canonical text of the call
 	Prefix string     `json:"prefix,omitempty"` // with GrantPath
 	Time   time.Time  `json:"time,omitzero"`
-	// Obeyed names the files that the approved call wrote, if something later obeys or executes one of
-	// them. Only calls that write the same files are covered then.
+	// Obeyed names the files that the approved call wrote, if something later obeys or executes one
+	// of them. Only calls that write the same files are covered then.
 	Obeyed string `json:"obeyed,omitempty"`
 }
 

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -30,11 +29,7 @@ func protectedIn(dir string) []string {
 	var paths review.Paths
 	var walk func(at string, depth int)
 	walk = func(at string, depth int) {
-		list, err := os.ReadDir(filepath.Join(dir, filepath.FromSlash(at)))
-		if err != nil {
-			return
-		}
-		for _, e := range list {
+		for _, e := range obeyed.Entries(filepath.Join(dir, filepath.FromSlash(at))) {
 			rel := e.Name()
 			if at != "." {
 				rel = at + "/" + rel

@@ -19,10 +19,10 @@ type FileWrite struct {
 }
 
 // ReviewWrite reports whether something on the host later obeys or executes one of the files of the
-// workspace dir, in place: hooks, CI workflows, settings of editors and agents, configuration of package
-// managers, install scripts, instructions, and what the host's own git runs or reads. A file need
-// not exist yet. It goes by the same table as [Reviewer] and the protected paths of [Config].Dir.
-// Names are compared as the most generous file system does.
+// workspace dir, in place: hooks, CI workflows, settings of editors and agents, configuration of
+// package managers, install scripts, instructions, and what the host's own git runs or reads. A
+// file need not exist yet. It goes by the same table as [Reviewer] and the protected paths of
+// [Config].Dir. Names are compared as the most generous file system does.
 //
 // Of manifests such as go.mod and package.json only some contents matter: changed dependencies are
 // no finding. Without findings the change is ordinary.

@@ -97,10 +97,10 @@ var planted = []struct{ name, host, plant string }{
 	{"stream of NTFS", ":", "echo x > '.envrc::$DATA'"},
 }
 
-// TestPlantedProgramsAreFound plants programs that the host would execute later, and checks that each
-// is held or found, in place and from a snapshot.
+// TestPlantedProgramsAreFound plants programs that the host would execute later, and checks that
+// each is held or found, in place and from a snapshot.
 //
-// Evidence: sandbox · What the host's own git would execute is held or found, in place and at an export
+// Evidence: sandbox · What the host's own git would execute later is held or found
 func TestPlantedProgramsAreFound(t *testing.T) {
 	tier.Normal(t)
 	need(t, "git")
@@ -151,7 +151,11 @@ func TestFreshCloneIsClean(t *testing.T) {
 	if os.Getenv("LUTHIER_CLONE") != "" {
 		from = os.Getenv("LUTHIER_CLONE") // any repository, by hand
 	}
-	for i := range 20 {
+	rounds := 20
+	if testing.Short() {
+		rounds = 3
+	}
+	for i := range rounds {
 		for _, url := range []string{from, "file://" + from} {
 			dir := filepath.Join(t.TempDir(), "c")
 			cmd := exec.Command("git", "clone", "-q", url, dir)
@@ -176,7 +180,8 @@ func TestFreshCloneIsClean(t *testing.T) {
 	}
 }
 
-// TestReviewWrite checks which changes of single files are of files that something obeys or executes.
+// TestReviewWrite checks which changes of single files are of files that something obeys or
+// executes.
 func TestReviewWrite(t *testing.T) {
 	dir := t.TempDir()
 	for _, path := range []string{".claude/settings.json", "AGENTS.md", "agents.MD", "AGENTS.md.", "AGENTS.md ", "AGENTS.md::$DATA", "AGEN\u200cTS.md", "sub/AGENTS.md",

@@ -43,10 +43,10 @@ type Config struct {
 	// Limits limit what the tools read, write and show.
 	Limits Limits
 
-	// Reviewed says that the directory is a private copy, such as a fork, whose changes are reviewed
-	// before they reach the host's files. Otherwise write, edit, apply_patch and shell have
-	// [agent.EffectObeyed] if they write what something later obeys or executes, so that the standard
-	// rules ask.
+	// Reviewed says that the directory is a private copy, such as a fork, whose changes are
+	// reviewed before they reach the host's files. Otherwise write, edit, apply_patch and shell
+	// have [agent.EffectObeyed] if they write what something later obeys or executes, so that the
+	// standard rules ask.
 	Reviewed bool
 
 	// Proc configures the tools that run programs.

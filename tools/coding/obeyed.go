@@ -74,8 +74,8 @@ func (w *Workspace) mark(e agent.Effects, paths []string, changes func() ([]file
 	return becauseObeyed(e, w.obeyed(list...))
 }
 
-// becauseObeyed adds to effects why they include a write of what is obeyed; without a reason they do
-// not.
+// becauseObeyed adds to effects why they include a write of what is obeyed; without a reason they
+// do not.
 func becauseObeyed(e agent.Effects, why []string) agent.Effects {
 	if len(why) > 0 {
 		e.Flags |= agent.EffectObeyed

@@ -13,7 +13,7 @@ import (
 )
 
 // markShell adds to the effects of a command line that it writes a file which something later obeys
-// or executes, as far as the text shows it.
+// or executes, where its text shows that.
 func (w *Workspace) markShell(e agent.Effects, in shellIn) agent.Effects {
 	if w.cfg.Reviewed || e.IsReadOnly() {
 		return e
@@ -57,8 +57,8 @@ var settles = regexp.MustCompile(`\b(?:npm|pnpm|yarn)\s+(?:pkg\s+set\s.*(?:scrip
 var inPlace = regexp.MustCompile(`\b(?:sed|perl|ruby|awk|gawk)\s(?:[^|;&]*\s)?-\w*i|--in-place|inplace`)
 
 // markOpaque marks a command whose effects are not known if its text shows that it writes what is
-// obeyed. What exists already is protected by the walls of the sandbox, so its name alone, which the
-// command may only read, is no sign.
+// obeyed. What exists already is protected by the walls of the sandbox, so its name alone, which
+// the command may only read, is no sign.
 func (w *Workspace) markOpaque(e agent.Effects, in shellIn) agent.Effects {
 	if m := settles.FindString(in.Command); m != "" {
 		e = becauseObeyed(e, []string{"it changes what a package or hook manager obeys: " + show.Line(m, 100)})

@@ -14,7 +14,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
-// Places is what the host makes of one workspace. It implements [review.Places].
+// Places holds what the host makes of one workspace. It implements [review.Places].
 type Places struct {
 	links []link
 	uses  []use
@@ -48,8 +48,8 @@ type use struct {
 	review.Use
 }
 
-// Find looks at the directory dir. repos are repositories in it, relative to dir; those that enclose
-// dir and dir itself are always looked at.
+// Find looks at the directory dir. repos are repositories in it, relative to dir; those that
+// enclose dir and dir itself are always looked at.
 func Find(dir string, repos ...string) *Places {
 	f := &finder{dir: dir, home: homeDir(), out: &Places{seen: map[use]bool{}}}
 	for _, repo := range enclosing(dir) {

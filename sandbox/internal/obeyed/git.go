@@ -79,7 +79,8 @@ func from(dir, path string) string {
 // maxRead bounds the size of a configuration that is read.
 const maxRead = 1 << 20
 
-// readFile returns the content of a regular file, or "" if there is none. It never waits for a FIFO.
+// readFile returns the content of a regular file, or "" if there is none. It never waits for a
+// FIFO.
 func readFile(path string) string {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -154,8 +155,8 @@ func lowerKey(key string) string {
 // maxIncludes is the depth to which git follows includes.
 const maxIncludes = 10
 
-// config reads a configuration with all that it includes, whatever the conditions. If the file is in
-// the workspace, git reads settings from there.
+// config reads a configuration with all that it includes, whatever the conditions. If the file is
+// in the workspace, git reads settings from there.
 func (f *finder) config(file string, depth int) []setting {
 	if f.read[file] || depth > maxIncludes {
 		return nil

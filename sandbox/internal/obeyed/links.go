@@ -4,7 +4,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/luthier-dev/luthier/sandbox/internal/review"
 )
@@ -72,8 +74,8 @@ func (f *finder) rel(path string) (string, bool) {
 	return filepath.ToSlash(rel), true
 }
 
-// aliases finds links at the top of the workspace, and in directories of the table, that have a name
-// of the table: what they lead to is read under that name.
+// aliases finds links at the top of the workspace, and in directories of the table, that have a
+// name of the table: what they lead to is read under that name.
 func (f *finder) aliases() {
 	var paths review.Paths
 	f.aliasesIn(&paths, ".", 2)
@@ -102,9 +104,17 @@ func (f *finder) aliasesIn(paths *review.Paths, dir string, depth int) {
 	}
 }
 
-// entries lists a directory, without an order and as far as it can be read.
+// Entries lists a directory in order; what cannot be read is left out.
+func Entries(dir string) []os.DirEntry {
+	list := entries(dir, -1)
+	slices.SortFunc(list, func(a, b os.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return list
+}
+
+// entries lists at most a number of names of a directory, without an order. It never waits for a
+// FIFO in its place.
 func entries(dir string, most int) []os.DirEntry {
-	d, err := os.Open(dir)
+	d, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil
 	}

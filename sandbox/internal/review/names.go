@@ -69,17 +69,30 @@ func names(base string) iter.Seq[string] {
 	}
 }
 
-// isShortOf reports whether a folded name is the short form that NTFS gives to a pattern's name:
-// its first letters, a tilde and a number, and three letters of its extension.
-func isShortOf(name, pattern string) bool {
-	if strings.ContainsAny(pattern, "*?[") {
-		return false
-	}
-	stem, ext := strings.TrimLeft(pattern, "."), ""
+// mayBeShort reports whether a folded name has the form of a short name on NTFS.
+func mayBeShort(name string) bool {
+	head, number, ok := strings.Cut(name, "~")
+	number, _, _ = strings.Cut(number, ".")
+	return ok && head != "" && len(name) <= 12 && number != "" && strings.Trim(number, "0123456789") == ""
+}
+
+// shortParts returns what NTFS takes a short name from: the letters of a name, and the first three
+// of its extension with the dot.
+func shortParts(name string) (stem, ext string) {
+	stem = strings.TrimLeft(name, ".")
 	if i := strings.LastIndexByte(stem, '.'); i >= 0 {
 		stem, ext = stem[:i], "."+stem[i+1:min(len(stem), i+4)]
 	}
-	stem = strings.NewReplacer(".", "", " ", "", "+", "_").Replace(stem)
+	return strings.NewReplacer(".", "", " ", "", "+", "_").Replace(stem), ext
+}
+
+// isShortOf reports whether a folded name is the short form that NTFS gives to a pattern's name:
+// its first letters, a tilde and a number, and three letters of its extension.
+func isShortOf(name, pattern string) bool {
+	if !mayBeShort(name) || strings.ContainsAny(pattern, "*?[") {
+		return false
+	}
+	stem, ext := shortParts(pattern)
 	name, ok := strings.CutSuffix(name, ext)
 	head, number, cut := strings.Cut(name, "~")
 	return ok && cut && head != "" && number != "" && strings.Trim(number, "0123456789") == "" &&

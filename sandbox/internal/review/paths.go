@@ -129,27 +129,38 @@ func same(pattern, name string) bool {
 	if ok, _ := path.Match(pattern, name); ok {
 		return true
 	}
-	return strings.Contains(name, "~") && isShortOf(name, pattern)
+	return isShortOf(name, pattern)
 }
 
-// index finds patterns by their last name.
+// index finds patterns by their last name. Numbers are those in knownPaths plus one.
 type index struct {
-	exact map[string][]int // patterns without wildcards, by their last name; numbers in knownPaths plus one
-	wild  []int
-	names [][]string // the names of each pattern
+	names [][]string       // the names of each pattern
+	exact map[string][]int // patterns without wildcards
+	short map[string][]int // the same, by what may be left of the name in its short form on NTFS
+	wild  []wildcard
+}
+
+// wildcard is a pattern with a wildcard in its last name, and what that name begins and ends with.
+type wildcard struct {
+	number     int
+	head, tail string
 }
 
 var table = func() (x index) {
-	x.exact = map[string][]int{}
+	x.exact, x.short = map[string][]int{}, map[string][]int{}
 	for i := range knownPaths {
 		parts := knownPaths[i].parts()
 		x.names = append(x.names, parts)
 		last := parts[len(parts)-1]
-		if strings.ContainsAny(last, `*?[\`) {
-			x.wild = append(x.wild, i+1)
+		if first := strings.IndexAny(last, "*?["); first >= 0 {
+			x.wild = append(x.wild, wildcard{i + 1, last[:first], last[strings.LastIndexAny(last, "*?]")+1:]})
 			continue
 		}
 		x.exact[last] = append(x.exact[last], i+1)
+		stem, ext := shortParts(last)
+		for n := min(len(stem), 4); n <= min(len(stem), 6); n++ {
+			x.short[stem[:n]+ext] = append(x.short[stem[:n]+ext], i+1)
+		}
 	}
 	return x
 }()
@@ -158,22 +169,26 @@ var table = func() (x index) {
 // those for whole directories if below is set, or of the others.
 func (x *index) first(t tail, below bool) int {
 	found := 0
-	try := func(list []int) {
-		for _, i := range list {
-			if found != 0 && i >= found {
-				return
-			}
-			if _, b := knownPaths[i-1].whole(); b == below && t.ends(x.names[i-1]) {
-				found = i
-				return
-			}
+	try := func(i int) {
+		if found != 0 && i >= found {
+			return
+		}
+		if _, b := knownPaths[i-1].whole(); b == below && t.ends(x.names[i-1]) {
+			found = i
 		}
 	}
-	try(x.exact[t[0]])
-	try(x.wild)
-	if strings.Contains(t[0], "~") { // perhaps a short name
-		for i := range knownPaths {
-			try([]int{i + 1})
+	for _, i := range x.exact[t[0]] {
+		try(i)
+	}
+	for _, w := range x.wild {
+		if strings.HasPrefix(t[0], w.head) && strings.HasSuffix(t[0], w.tail) {
+			try(w.number)
+		}
+	}
+	if mayBeShort(t[0]) {
+		head, rest, _ := strings.Cut(t[0], "~")
+		for _, i := range x.short[head+strings.TrimLeft(rest, "0123456789")] {
+			try(i)
 		}
 	}
 	return found

@@ -26,7 +26,7 @@ type reviewer struct {
 	findings []Finding
 }
 
-// Places tells what paths of a workspace mean to the host beyond their names.
+// Places reports what paths of a workspace mean to the host beyond their names.
 type Places interface {
 	// As returns the paths by which the host reaches a path through links.
 	As(rel string) []string

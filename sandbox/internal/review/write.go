@@ -9,8 +9,8 @@ type Write struct {
 	Unknown       bool   // the new content is not known
 }
 
-// Change reviews a change of one file in place: it reports whether something on the host later obeys
-// or executes the file, whatever the severity at an export.
+// Change reviews a change of one file in place: it reports whether something on the host later
+// obeys or executes the file, whatever the severity at an export.
 func Change(w Write, places Places) []Finding {
 	var paths Paths
 	var out []Finding

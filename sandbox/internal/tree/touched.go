@@ -63,7 +63,8 @@ func (c *Comparison) touched(ctx context.Context, dir *Entry, since time.Time) e
 // coarse is the largest step of the times of a file system that does not keep nanoseconds (FAT).
 const coarse = 2 * time.Second
 
-// latest returns the latest time at which a file can have changed, judging by the time that is kept.
+// latest returns the latest time at which a file can have changed, judging by the time that is
+// kept.
 func latest(fi fs.FileInfo) time.Time {
 	t := ChangedAt(fi)
 	if t.Nanosecond() == 0 {
