@@ -26,6 +26,7 @@ const (
 	EffectOutside                         // touches paths outside the workspace
 	EffectSecret                          // may read credentials
 	EffectSpend                           // may spend money, such as a sub-agent's model calls
+	EffectObeyed                          // writes a file that something later obeys or executes: hooks, settings, instructions
 )
 
 // ReadOnly returns the effects of a call that only reads the given resources.
@@ -67,7 +68,7 @@ func changesNothing(e *Effects) bool {
 	return true
 }
 
-var flagNames = []string{"deletes", "kills", "network", "executes", "outside the workspace", "secrets", "spends"}
+var flagNames = []string{"deletes", "kills", "network", "executes", "outside the workspace", "secrets", "spends", "writes what is obeyed later"}
 
 // String returns the effects in one line, such as "reads go.mod; writes a.go; deletes".
 func (e Effects) String() string {

@@ -144,6 +144,40 @@ func TestPathGrantDoesNotCoverOtherEffects(t *testing.T) {
 	}
 }
 
+// TestGrantsOfObeyedFiles checks that no grant covers a file that something later obeys or
+// executes, unless the person was asked about that file, and that no degree of autonomy allows it.
+func TestGrantsOfObeyedFiles(t *testing.T) {
+	for _, level := range []agent.Autonomy{agent.AutonomyAsk, agent.AutonomyReadOnly, agent.AutonomyEdit, agent.AutonomySandboxed} {
+		req := &agent.PermissionRequest{Call: agent.ToolCall{Name: "write"}, Effects: agent.Writing("AGENTS.md")}
+		req.Effects.Flags, req.Spec.Effects, req.Description.Sandboxed = agent.EffectObeyed, agent.Writing("."), true
+		if v := agent.StandardRules(level).Decide(t.Context(), req); v.Decision == agent.Allow {
+			t.Errorf("autonomy %d allows it by %q", level, v.Rule)
+		}
+	}
+	ask := func(paths ...string) *agent.PermissionRequest {
+		return &agent.PermissionRequest{Call: agent.ToolCall{Name: "write"}, Effects: agent.Writing(paths...)}
+	}
+	obeyed := func(paths ...string) *agent.PermissionRequest {
+		req := ask(paths...)
+		req.Effects.Flags = agent.EffectObeyed
+		return req
+	}
+	plain := agent.Grant{Scope: agent.GrantPath, Tool: "write", Prefix: "."}
+	asked := agent.Grant{Scope: agent.GrantPath, Tool: "write", Prefix: ".", Obeyed: `["AGENTS.md"]`}
+	for _, c := range []struct {
+		g    agent.Grant
+		req  *agent.PermissionRequest
+		want bool
+	}{
+		{plain, ask("a.go"), true}, {plain, obeyed("AGENTS.md"), false}, {asked, obeyed("AGENTS.md"), true},
+		{asked, obeyed(".mcp.json"), false}, {asked, obeyed("AGENTS.md", ".mcp.json"), false}, {asked, ask("a.go"), true},
+	} {
+		if got := c.g.Covers(c.req); got != c.want {
+			t.Errorf("%+v covers %v: %v, want %v", c.g, c.req.Effects, got, c.want)
+		}
+	}
+}
+
 // Evidence: loop · A verdict is explained with its reason and effects
 func TestExplain(t *testing.T) {
 	tool := described{fileTool("write", true, nil)}

@@ -15,13 +15,20 @@ type Grant struct {
 	Exact  string     `json:"exact,omitempty"`  // with GrantExact: the canonical text of the call
 	Prefix string     `json:"prefix,omitempty"` // with GrantPath
 	Time   time.Time  `json:"time,omitzero"`
+	// Obeyed names the files that the approved call wrote, if something later obeys or executes one
+	// of them. Only calls that write the same files are covered then.
+	Obeyed string `json:"obeyed,omitempty"`
 }
 
 // Covers reports whether the grant allows a call. A path grant covers calls with known effects that
 // write only below the prefix and that do nothing else worth asking about, except for deleting
-// there.
+// there. No grant covers a file that something later obeys or executes, unless the person was asked
+// about that file.
 func (g Grant) Covers(req *PermissionRequest) bool {
 	if g.Tool != req.Call.Name {
+		return false
+	}
+	if req.Effects.Flags&EffectObeyed != 0 && g.Obeyed != obeyedText(req) {
 		return false
 	}
 	switch g.Scope {
@@ -29,7 +36,7 @@ func (g Grant) Covers(req *PermissionRequest) bool {
 		return g.Exact != "" && g.Exact == exactText(req)
 	case GrantPath:
 		e := &req.Effects
-		if g.Prefix == "" || !e.Known || e.Flags&^EffectDelete != 0 || len(e.Writes) == 0 {
+		if g.Prefix == "" || !e.Known || e.Flags&^(EffectDelete|EffectObeyed) != 0 || len(e.Writes) == 0 {
 			return false
 		}
 		for _, w := range e.Writes {
@@ -41,6 +48,9 @@ func (g Grant) Covers(req *PermissionRequest) bool {
 	}
 	return false
 }
+
+// obeyedText names the files of a call that writes what something later obeys or executes.
+func obeyedText(req *PermissionRequest) string { return fmt.Sprintf("%q", req.Effects.Writes) }
 
 // String formats the grant as a rule's name.
 func (g Grant) String() string {
@@ -150,6 +160,9 @@ func (s *Session) addGrant(a Answer, req *PermissionRequest) error {
 		return errors.New("the approval names no path prefix (Answer.Prefix), so it covers nothing; ask again")
 	}
 	g := Grant{Scope: a.Scope, Tool: req.Call.Name, Time: s.now()}
+	if req.Effects.Flags&EffectObeyed != 0 {
+		g.Obeyed = obeyedText(req)
+	}
 	if a.Scope == GrantExact {
 		g.Exact = exactText(req)
 	} else {

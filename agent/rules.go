@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"path"
+	"strings"
 )
 
 // Rule decides on the calls it matches.
@@ -71,7 +72,8 @@ func readsWorkspace(req *PermissionRequest) bool {
 
 // StandardRules returns the rules for a degree of autonomy. A call counts as reading only if its
 // effects are known and include no write, no network, no secret and nothing outside the workspace.
-// A call with unknown effects is never allowed without asking.
+// A call with unknown effects is never allowed without asking, nor is one that writes a file that
+// something later obeys or executes ([EffectObeyed]).
 func StandardRules(a Autonomy) Rules {
 	rules := Rules{{Name: "read-only", Match: func(req *PermissionRequest) bool {
 		return req.Effects.Flags == 0 && changesNothing(&req.Effects) && readsWorkspace(req)
@@ -88,7 +90,7 @@ func StandardRules(a Autonomy) Rules {
 	}
 	if a >= AutonomySandboxed {
 		rules = append(rules, Rule{Name: "sandboxed", Decision: Allow, Match: func(req *PermissionRequest) bool {
-			return req.Description.Sandboxed
+			return req.Description.Sandboxed && req.Effects.Flags&EffectObeyed == 0
 		}})
 	}
 	return append(rules, Rule{Name: "needs approval", Decision: Ask, Explain: whyAsk})
@@ -113,6 +115,9 @@ func writesWorkspace(req *PermissionRequest) bool {
 // whyAsk explains in words why a call is not allowed without asking.
 func whyAsk(req *PermissionRequest) string {
 	e := &req.Effects
+	if e.Flags&EffectObeyed != 0 {
+		return "it writes what something later obeys or executes: " + strings.Join(e.Reasons, "; ")
+	}
 	if !e.Known {
 		return "its effects are not known"
 	}

@@ -50,10 +50,11 @@ type Config struct {
 	PassEnv []string
 
 	// Unprotect names things in a workspace in place that commands may change although the host
-	// executes them later or acts on them by itself, such as ".git", ".vscode" or ".envrc"; "*" is
-	// all of them. All others that exist when the sandbox opens are read-only, at the tiers that
-	// have mounts. With ".git" commands can commit, while hooks and configuration stay read-only
-	// unless they are named too; use Review before the host's git runs there.
+	// executes them later or acts on them by itself, such as ".git", ".vscode", ".envrc" or
+	// "AGENTS.md"; "*" is all of them. All others that exist when the sandbox opens are read-only,
+	// at the tiers that have mounts: those at the top, what the host's git takes from the
+	// workspace, and every .git. With ".git" commands can commit, while hooks and configuration
+	// stay read-only unless they are named too; use Review before the host's git runs there.
 	Unprotect []string
 
 	// Layers is the store where checked-out commits are kept and shared, so that the second sandbox
@@ -156,15 +157,15 @@ func (c Config) normalize() (Config, error) {
 		return c, errors.New("Config.Limits.Inodes needs Disk, whose inodes it counts")
 	}
 	c.Limits = c.Limits.normalize()
-	if err := checkUnprotect(c.Unprotect); err != nil {
-		return c, err
-	}
 	if c.Dir != "" {
 		dir, err := resolveDir("Config.Dir", c.Dir)
 		if err != nil {
 			return c, err
 		}
 		c.Dir = dir
+	}
+	if err := checkUnprotect(c.Dir, c.Unprotect); err != nil {
+		return c, err
 	}
 	c.ReadOnly = append([]string(nil), c.ReadOnly...)
 	for i, p := range c.ReadOnly {

@@ -47,8 +47,9 @@
 // writes, are limited only on request ([Limits].MemoryTotal, CPU and Disk), and directories in
 // place never; [Isolation].Limits reports by what each limit is kept. A Unix socket that a host
 // process keeps inside a granted directory can be connected to. A workspace in place can be changed
-// in ways the host may execute later (.git/hooks, .git/config, Makefile, editor tasks): do not run
-// the host's git or build there afterwards without looking. There is no defence against a kernel
+// in ways the host may execute later: a Makefile or a build script, and files of the kinds that are
+// read-only if they exist, but did not exist when the sandbox opened. Do not run the host's git or
+// build there afterwards without a [Review]. There is no defence against a kernel
 // bug. [Isolation.Missing] lists what applies.
 //
 // # Refusals
@@ -86,6 +87,10 @@
 //   - In place as root, files of owners other than the directory's own keep only the rights of
 //     their mode bits, because one id is mapped. An overlay cannot copy up a file whose owner is
 //     unmapped.
+//   - In place, at most 512 paths are protected, and repositories are looked for among the first
+//     400,000 names. Directories that contain something protected cannot be renamed or removed.
+//   - What hooks and programs of the host execute in turn, such as a script that a hook calls, is
+//     not followed.
 //   - An overlay shows later changes of the live directory below it, see [SnapshotDir].
 //   - If the host is root, the broker mounts the overlay for a lease with root's credentials; a
 //     cold start mounts it in the sandbox's namespace.

@@ -92,7 +92,13 @@ func (l *local) export(ctx context.Context, o ExportOptions) (*Review, error) {
 		return nil, err
 	}
 	defer c.Close()
-	r, err := reviewOf(ctx, c, l.ws.original())
+	dir := l.ws.origin
+	if o.Dir != "" {
+		if dir, err = resolveDir("ExportOptions.Dir", o.Dir); err != nil {
+			return nil, err
+		}
+	}
+	r, err := reviewOf(ctx, c, l.ws.original(), placesFor(c, l.ws.original(), dir))
 	if err != nil {
 		return nil, err
 	}
@@ -101,12 +107,6 @@ func (l *local) export(ctx context.Context, o ExportOptions) (*Review, error) {
 	}
 	if o.Patch != nil {
 		return r, patch.Write(ctx, o.Patch, c.Pairs, true)
-	}
-	dir := l.ws.origin
-	if o.Dir != "" {
-		if dir, err = resolveDir("ExportOptions.Dir", o.Dir); err != nil {
-			return r, err
-		}
 	}
 	var since time.Time
 	if lower, err := filepath.EvalSymlinks(l.ws.lower); err == nil && lower == dir {

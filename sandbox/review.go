@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/luthier-dev/luthier/sandbox/internal/obeyed"
 	"github.com/luthier-dev/luthier/sandbox/internal/review"
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
@@ -106,7 +108,7 @@ func (l *local) ReviewSince(ctx context.Context, since Point) (*Review, error) {
 		return nil, fmt.Errorf("sandbox: review %s: %w", l.ws.dir, err)
 	}
 	defer c.Close()
-	r, err := reviewOf(ctx, c, l.ws.original())
+	r, err := reviewOf(ctx, c, l.ws.original(), placesFor(c, l.ws.original()))
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: review %s: %w", l.ws.dir, err)
 	}
@@ -121,9 +123,23 @@ func (ws *workspace) original() string {
 	return ws.dir
 }
 
+// placesFor finds what the host makes of the changed paths in the directories given.
+func placesFor(c *tree.Comparison, dirs ...string) *obeyed.Places {
+	var changed []string
+	for _, p := range c.Pairs {
+		changed = append(changed, p.Path())
+	}
+	out := &obeyed.Places{}
+	slices.Sort(dirs)
+	for _, dir := range slices.Compact(dirs) {
+		out.Add(obeyed.Find(dir, obeyed.Above(dir, changed)...))
+	}
+	return out
+}
+
 // reviewOf lists changes with their findings.
-func reviewOf(ctx context.Context, c *tree.Comparison, dir string) (*Review, error) {
-	found, err := review.Find(ctx, c, dir)
+func reviewOf(ctx context.Context, c *tree.Comparison, dir string, places *obeyed.Places) (*Review, error) {
+	found, err := review.Find(ctx, c, dir, places)
 	if err != nil {
 		return nil, err
 	}
@@ -134,8 +150,8 @@ func reviewOf(ctx context.Context, c *tree.Comparison, dir string) (*Review, err
 	return r, nil
 }
 
-// clockSlack is the time by which a file system's times may lag behind the clock: the kernel takes
-// them from its last tick.
+// clockSlack is the time by which a file system's times may lag behind the clock, where they come
+// from another clock or one that cannot be read.
 const clockSlack = 100 * time.Millisecond
 
 // errElsewhere means that the workspace's path is not on this host.
@@ -149,12 +165,16 @@ func (l *local) reviewInPlace(ctx context.Context) (*Review, error) {
 	if l.ws.source == "" {
 		return nil, errElsewhere
 	}
-	c, err := tree.Touched(ctx, l.ws.dir, l.ws.opened.Add(-clockSlack))
+	since := l.ws.opened // no earlier: a clone made just before has nothing to review
+	if !tree.LocalClock(l.ws.dir) {
+		since = since.Add(-clockSlack)
+	}
+	c, err := tree.Touched(ctx, l.ws.dir, since)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
-	r, err := reviewOf(ctx, c, l.ws.dir)
+	r, err := reviewOf(ctx, c, l.ws.dir, placesFor(c, l.ws.dir))
 	if err != nil {
 		return nil, err
 	}

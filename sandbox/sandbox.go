@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 // Sandbox runs commands over one workspace. All methods may be called
@@ -72,6 +74,9 @@ func Local(ctx context.Context, cfg Config) (Sandbox, error) {
 		return nil, errors.Join(fmt.Errorf("sandbox: start: %w", err), ws.remove())
 	}
 	sb.cfg = cfg
+	if ws.inPlace() {
+		tree.AwaitTick(ctx, ws.opened) // otherwise Review could take a command's change for an older one
+	}
 	return sb, nil
 }
 

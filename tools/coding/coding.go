@@ -43,6 +43,12 @@ type Config struct {
 	// Limits limit what the tools read, write and show.
 	Limits Limits
 
+	// Reviewed says that the directory is a private copy, such as a fork, whose changes are
+	// reviewed before they reach the host's files. Otherwise write, edit, apply_patch and shell
+	// have [agent.EffectObeyed] if they write what something later obeys or executes, so that the
+	// standard rules ask.
+	Reviewed bool
+
 	// Proc configures the tools that run programs.
 	Proc ProcConfig
 }
@@ -61,6 +67,7 @@ type Workspace struct {
 	grepPiece int
 	fault     func(step, path string) error // for tests: called before every step of a write
 	procs     procState
+	decided   decisions
 
 	closeOnce sync.Once
 	closeErr  error

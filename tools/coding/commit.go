@@ -33,6 +33,9 @@ type change struct {
 // A crash leaves every single file either old or new. A crash between the renames of several files
 // leaves some of them old and some new, and it leaves temporary files, which later writes remove.
 func (w *Workspace) commit(ctx context.Context, changes []change) error {
+	if err := w.checkObeyed(ctx, changes); err != nil {
+		return err
+	}
 	tx := transaction{w: w}
 	for _, c := range changes {
 		if err := ctx.Err(); err != nil {

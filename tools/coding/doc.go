@@ -18,6 +18,9 @@
 //     and symbolic links are followed only while they stay inside. Nothing inside .git is ever
 //     written.
 //   - Only regular files are opened: a FIFO, device or socket is an error, not a hang.
+//   - A call that writes a file which something later obeys or executes has
+//     [agent.EffectObeyed], so that the standard rules ask; see [Config].Reviewed. A call that
+//     was let through without it does not write such a file.
 //   - A file is replaced by a rename, so that a reader, or a crash, finds the old text or the new
 //     one and never a mixture. Permission bits, encoding, byte order mark and line endings of an
 //     existing file are kept.

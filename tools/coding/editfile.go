@@ -34,9 +34,12 @@ func (in editIn) list() []replacement {
 }
 
 func (w *Workspace) editTool() (agent.Tool, error) {
-	return newTool("edit", w.edit, toolParts[editIn]{
+	call, effects := guarded(w, "edit", w.edit, func(in editIn) agent.Effects {
+		return w.mark(w.writeEffects(in.Path), []string{in.Path}, func() ([]fileChange, error) { return w.editChanges(in) })
+	})
+	return newTool("edit", call, toolParts[editIn]{
 		any:      agent.Writing("."),
-		effects:  func(in editIn) agent.Effects { return w.writeEffects(in.Path) },
+		effects:  effects,
 		describe: w.describeEdit,
 	})
 }

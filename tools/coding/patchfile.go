@@ -19,9 +19,10 @@ type patchIn struct {
 }
 
 func (w *Workspace) patchTool() (agent.Tool, error) {
-	return newTool("apply_patch", w.applyPatch, toolParts[patchIn]{
+	call, effects := guarded(w, "apply_patch", w.applyPatch, w.patchEffects)
+	return newTool("apply_patch", call, toolParts[patchIn]{
 		any:      agent.Writing("."),
-		effects:  w.patchEffects,
+		effects:  effects,
 		describe: w.describePatch,
 	})
 }
@@ -46,7 +47,7 @@ func (w *Workspace) parsePatch(patch string) (string, *edit.Patch, error) {
 }
 
 func (w *Workspace) patchEffects(in patchIn) agent.Effects {
-	_, p, err := w.parsePatch(in.Patch)
+	patch, p, err := w.parsePatch(in.Patch)
 	if err != nil {
 		// It will be refused without looking at any file.
 		e := agent.ReadOnly()
@@ -60,7 +61,7 @@ func (w *Workspace) patchEffects(in patchIn) agent.Effects {
 			e.Reasons = append(e.Reasons, "it removes "+show.Path(f.Path))
 		}
 	}
-	return e
+	return w.mark(e, p.Writes(), func() ([]fileChange, error) { return w.patchChanges(patch) })
 }
 
 func (w *Workspace) describePatch(in patchIn) agent.CallDescription {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/luthier-dev/luthier/sandbox"
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
@@ -218,7 +219,7 @@ func checkWritable(t target) error {
 	for elem := range strings.SplitSeq(t.rel, "/") {
 		// The other spellings lead to .git on file systems that fold case, drop trailing dots or
 		// create short names.
-		if bare := strings.TrimRight(elem, ". "); strings.EqualFold(bare, ".git") || strings.EqualFold(bare, "git~1") {
+		if sandbox.InGit(elem) {
 			return fmt.Errorf("%s: files inside .git are git's own and are not written by file tools; use git commands instead", show.Path(t.rel))
 		}
 		if isTempName(elem) {

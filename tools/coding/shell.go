@@ -213,6 +213,7 @@ func (w *Workspace) shellEffects(in shellIn) agent.Effects {
 			e.Reasons = append(e.Reasons, r.Reasons...)
 		}
 	}
+	e = w.markShell(e, in)
 	if _, err := w.workDir(in.Dir); err != nil {
 		return w.outside(agent.Effects{Reasons: e.Reasons}, err)
 	}

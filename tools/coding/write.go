@@ -19,9 +19,12 @@ type writeIn struct {
 }
 
 func (w *Workspace) writeTool() (agent.Tool, error) {
-	return newTool("write", w.write, toolParts[writeIn]{
+	call, effects := guarded(w, "write", w.write, func(in writeIn) agent.Effects {
+		return w.mark(w.writeEffects(in.Path), []string{in.Path}, func() ([]fileChange, error) { return w.writeChanges(in) })
+	})
+	return newTool("write", call, toolParts[writeIn]{
 		any:      agent.Writing("."),
-		effects:  func(in writeIn) agent.Effects { return w.writeEffects(in.Path) },
+		effects:  effects,
 		describe: w.describeWrite,
 	})
 }

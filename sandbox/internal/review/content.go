@@ -2,9 +2,7 @@ package review
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -133,49 +131,3 @@ func suspectModule(s Setting) string {
 }
 
 func isSlash(c rune) bool { return c == '/' || c == '\\' }
-
-// installScripts lists the scripts that npm and similar programs run by themselves.
-var installScripts = []string{"preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare",
-	"prepublish", "prepublishOnly", "prepack", "postpack", "dependencies", "pnpm:devPreinstall"}
-
-// reviewPackage reports scripts in a package.json that run by themselves.
-func reviewPackage(before, after []byte) []Finding {
-	now, err := packageScripts(after)
-	if err != nil {
-		return []Finding{{Rule: RuleInstall, Severity: Notice, Why: "cannot be understood: " + err.Error()}}
-	}
-	was, _ := packageScripts(before)
-	var out []Finding
-	for _, name := range slices.Sorted(maps.Keys(now)) {
-		if slices.Contains(installScripts, name) && now[name] != was[name] {
-			out = append(out, Finding{Rule: RuleInstall, Severity: Notice,
-				Why: fmt.Sprintf("a package manager runs the script %s by itself: %q", name, now[name])})
-		}
-	}
-	return out
-}
-
-// packageScripts reads the scripts; of equal keys the last one counts, as for the programs that
-// read the file.
-func packageScripts(b []byte) (map[string]string, error) {
-	if len(bytes.TrimSpace(b)) == 0 {
-		return nil, nil
-	}
-	var all map[string]json.RawMessage
-	if err := json.Unmarshal(bytes.TrimPrefix(b, []byte("\ufeff")), &all); err != nil {
-		return nil, err
-	}
-	raw, ok := all["scripts"]
-	if !ok {
-		return nil, nil
-	}
-	var scripts map[string]any
-	if err := json.Unmarshal(raw, &scripts); err != nil {
-		return nil, err
-	}
-	out := make(map[string]string, len(scripts))
-	for name, text := range scripts {
-		out[name] = fmt.Sprint(text)
-	}
-	return out, nil
-}

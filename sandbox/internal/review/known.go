@@ -1,5 +1,10 @@
 package review
 
+import (
+	"slices"
+	"strings"
+)
+
 // known is a pattern of paths that some program of the host acts on by itself.
 type known struct {
 	pattern  string // as for path.Match; a trailing /** matches everything below; without a slash it matches in any directory
@@ -9,166 +14,36 @@ type known struct {
 }
 
 const (
-	whyTasks   = "editors run the tasks and commands in it, some as soon as the folder is opened"
-	whyServers = "names programs that coding agents start"
-	whyAgent   = "tells coding agents what to run or what to allow"
-	whyAdvice  = "is instructions that a coding agent follows"
-	whyShell   = "a shell runs it when it starts or enters the directory"
-	whyUser    = "belongs in a home directory, where programs act on it"
-	whyManager = "tells a package manager what to run or where to get packages from"
-	whyCI      = "a build service or hook manager runs what it says"
+	whyTasks       = "editors run the tasks and commands in it, some as soon as the folder is opened"
+	whyLinter      = "editors run it, or the programs it names, when they check a file"
+	whyServers     = "names programs that coding agents start"
+	whyAgent       = "tells coding agents what to run or what to allow"
+	whyAdvice      = "is instructions that a coding agent follows"
+	whyShell       = "a shell runs it when it starts or enters the directory"
+	whyInterpreter = "an interpreter runs it when it starts in the directory"
+	whyUser        = "belongs in a home directory, where programs act on it"
+	whyManager     = "tells a package manager what to run or where to get packages from"
+	whyBuild       = "package managers and editors run it by themselves to install or load the project"
+	whyRun         = "a build or test runs it"
+	whyCI          = "a build service or hook manager runs what it says"
+	whyHookManager = "git runs it, or what it says, as a hook where a hook manager is set up"
 )
 
-// knownPaths are compared ignoring case. What people run knowingly, such as a Makefile or the
-// program itself, is not included.
-var knownPaths = []known{
-	{".vscode/extensions.json", RuleEditor, Notice, "suggests extensions to install"},
-	{".vscode/**", RuleEditor, Refuse, whyTasks},
-	{"*.code-workspace", RuleEditor, Refuse, whyTasks},
-	{".idea/**", RuleEditor, Refuse, whyTasks},
-	{".run/**", RuleEditor, Refuse, whyTasks},
-	{".fleet/**", RuleEditor, Refuse, whyTasks},
-	{".zed/**", RuleEditor, Refuse, whyTasks},
-	{".vs/**", RuleEditor, Refuse, whyTasks},
-	{".settings/**", RuleEditor, Refuse, whyTasks},
-	{"*.sublime-project", RuleEditor, Refuse, whyTasks},
-	{"*.sublime-workspace", RuleEditor, Refuse, whyTasks},
-	{".devcontainer/**", RuleEditor, Refuse, "its initializeCommand runs on the host"},
-	{".devcontainer.json", RuleEditor, Refuse, "its initializeCommand runs on the host"},
-	{".exrc", RuleEditor, Refuse, whyTasks},
-	{".vimrc", RuleEditor, Refuse, whyTasks},
-	{"_vimrc", RuleEditor, Refuse, whyTasks},
-	{".lvimrc", RuleEditor, Refuse, whyTasks},
-	{".nvimrc", RuleEditor, Refuse, whyTasks},
-	{".nvim.lua", RuleEditor, Refuse, whyTasks},
-	{".vim/**", RuleEditor, Refuse, whyTasks},
-	{".nvim/**", RuleEditor, Refuse, whyTasks},
-	{".helix/**", RuleEditor, Refuse, whyTasks},
-	{".dir-locals.el", RuleEditor, Refuse, whyTasks},
-	{".dir-locals-2.el", RuleEditor, Refuse, whyTasks},
-	{".emacs", RuleEditor, Refuse, whyTasks},
-	{".emacs.d/**", RuleEditor, Refuse, whyTasks},
-	{".gdbinit", RuleEditor, Refuse, "a debugger runs it"},
-	{".lldbinit", RuleEditor, Refuse, "a debugger runs it"},
-	{".pdbrc", RuleEditor, Refuse, "a debugger runs it"},
+// knownPaths is the one table of files that are later obeyed or executed; the review of changes,
+// the walls of a workspace in place and the file tools use it. Patterns are compared with folded
+// names. What people run knowingly, such as a Makefile or the program itself, is not included.
+var knownPaths = slices.Concat(editorPaths, agentPaths, shellPaths, userPaths, installPaths, continuousPaths, builtPaths)
 
-	{".mcp.json", RuleAgent, Refuse, whyServers},
-	{"mcp.json", RuleAgent, Refuse, whyServers},
-	{".claude.json", RuleAgent, Refuse, whyAgent},
-	{".claude/**", RuleAgent, Refuse, whyAgent},
-	{".cursor/**", RuleAgent, Refuse, whyAgent},
-	{".windsurf/**", RuleAgent, Refuse, whyAgent},
-	{".codeium/**", RuleAgent, Refuse, whyAgent},
-	{".gemini/**", RuleAgent, Refuse, whyAgent},
-	{".codex/**", RuleAgent, Refuse, whyAgent},
-	{".continue/**", RuleAgent, Refuse, whyAgent},
-	{".roo/**", RuleAgent, Refuse, whyAgent},
-	{".cline/**", RuleAgent, Refuse, whyAgent},
-	{".clinerules/**", RuleAgent, Refuse, whyAgent},
-	{".kiro/**", RuleAgent, Refuse, whyAgent},
-	{".amazonq/**", RuleAgent, Refuse, whyAgent},
-	{".junie/**", RuleAgent, Refuse, whyAgent},
-	{".opencode/**", RuleAgent, Refuse, whyAgent},
-	{"opencode.json", RuleAgent, Refuse, whyAgent},
-	{"opencode.jsonc", RuleAgent, Refuse, whyAgent},
-	{".goose/**", RuleAgent, Refuse, whyAgent},
-	{".aider.conf.yml", RuleAgent, Refuse, whyAgent},
-	{".luthier/**", RuleAgent, Refuse, whyAgent},
-	{".cursorrules", RuleAgent, Notice, whyAdvice},
-	{".windsurfrules", RuleAgent, Notice, whyAdvice},
-	{".clinerules", RuleAgent, Notice, whyAdvice},
-	{".goosehints", RuleAgent, Notice, whyAdvice},
-	{"agents.md", RuleAgent, Notice, whyAdvice},
-	{"agents.override.md", RuleAgent, Notice, whyAdvice},
-	{"claude.md", RuleAgent, Notice, whyAdvice},
-	{"claude.local.md", RuleAgent, Notice, whyAdvice},
-	{"gemini.md", RuleAgent, Notice, whyAdvice},
-	{".github/copilot-instructions.md", RuleAgent, Notice, whyAdvice},
-	{".github/instructions/**", RuleAgent, Notice, whyAdvice},
+// quiet reports whether only a review of changes reports the path: changing it in place is ordinary
+// work.
+func (k *known) quiet() bool { return k.why == whyRun }
 
-	{".envrc", RuleShell, Refuse, whyShell},
-	{".env", RuleShell, Notice, "programs, and some shells, take their environment from it"},
-	{".env.local", RuleShell, Notice, "programs take their environment from it"},
-	{".autoenv", RuleShell, Refuse, whyShell},
-	{".autoenv.zsh", RuleShell, Refuse, whyShell},
-	{".mise.toml", RuleShell, Refuse, whyShell},
-	{"mise.toml", RuleShell, Refuse, whyShell},
-	{".mise.local.toml", RuleShell, Refuse, whyShell},
-	{"mise.local.toml", RuleShell, Refuse, whyShell},
-	{".mise/**", RuleShell, Refuse, whyShell},
-	{".rtx.toml", RuleShell, Refuse, whyShell},
-	{".tool-versions", RuleShell, Notice, "chooses which programs a shell finds"},
-	{".bashrc", RuleShell, Refuse, whyShell},
-	{".bash_*", RuleShell, Refuse, whyShell},
-	{".profile", RuleShell, Refuse, whyShell},
-	{".login", RuleShell, Refuse, whyShell},
-	{".logout", RuleShell, Refuse, whyShell},
-	{".zshrc", RuleShell, Refuse, whyShell},
-	{".zshenv", RuleShell, Refuse, whyShell},
-	{".zprofile", RuleShell, Refuse, whyShell},
-	{".zlogin", RuleShell, Refuse, whyShell},
-	{".zlogout", RuleShell, Refuse, whyShell},
-	{".kshrc", RuleShell, Refuse, whyShell},
-	{".mkshrc", RuleShell, Refuse, whyShell},
-	{".shrc", RuleShell, Refuse, whyShell},
-	{".cshrc", RuleShell, Refuse, whyShell},
-	{".tcshrc", RuleShell, Refuse, whyShell},
-	{".inputrc", RuleShell, Refuse, whyShell},
-	{".xprofile", RuleShell, Refuse, whyShell},
-	{".xinitrc", RuleShell, Refuse, whyShell},
-	{".xsession", RuleShell, Refuse, whyShell},
-	{".xsessionrc", RuleShell, Refuse, whyShell},
-	{".pam_environment", RuleShell, Refuse, whyShell},
-	{".tmux.conf", RuleShell, Refuse, whyShell},
-	{".screenrc", RuleShell, Refuse, whyShell},
+// whole returns the pattern of a known path without the suffix /**, and whether it had that suffix,
+// which matches everything below a directory.
+func (k *known) whole() (pattern string, below bool) { return strings.CutSuffix(k.pattern, "/**") }
 
-	{".gitconfig", RuleUser, Refuse, whyUser},
-	{".config/**", RuleUser, Refuse, whyUser},
-	{".local/share/applications/**", RuleUser, Refuse, whyUser},
-	{".local/share/systemd/**", RuleUser, Refuse, whyUser},
-	{".local/bin/**", RuleUser, Refuse, whyUser},
-	{"library/launchagents/**", RuleUser, Refuse, whyUser},
-	{".ssh/**", RuleUser, Refuse, whyUser},
-	{".gnupg/**", RuleUser, Refuse, whyUser},
-	{".netrc", RuleUser, Refuse, whyUser},
-	{".docker/config.json", RuleUser, Refuse, whyUser},
-	{".kube/config", RuleUser, Refuse, whyUser},
-	{".aws/**", RuleUser, Refuse, whyUser},
-	{".pypirc", RuleUser, Notice, whyUser},
-	{"*.desktop", RuleUser, Refuse, "file managers start programs by it"},
-	{"desktop.ini", RuleUser, Notice, "file managers load what it names"},
-	{"autorun.inf", RuleUser, Refuse, "file managers start programs by it"},
-
-	{".npmrc", RuleInstall, Notice, whyManager},
-	{".yarnrc", RuleInstall, Notice, whyManager},
-	{".yarnrc.yml", RuleInstall, Notice, whyManager},
-	{".yarn/**", RuleInstall, Notice, whyManager},
-	{".pnpmfile.cjs", RuleInstall, Notice, whyManager},
-	{".pnpmfile.mjs", RuleInstall, Notice, whyManager},
-	{"bunfig.toml", RuleInstall, Notice, whyManager},
-	{"binding.gyp", RuleInstall, Notice, whyManager},
-	{".cargo/**", RuleInstall, Notice, whyManager},
-	{"pip.conf", RuleInstall, Notice, whyManager},
-	{"sitecustomize.py", RuleInstall, Notice, "python runs it when it starts"},
-	{"usercustomize.py", RuleInstall, Notice, "python runs it when it starts"},
-	{"*.pth", RuleInstall, Notice, "python runs it when it starts, in a directory of packages"},
-	{".bundle/**", RuleInstall, Notice, whyManager},
-	{".mvn/**", RuleInstall, Notice, whyManager},
-	{"gradle/wrapper/**", RuleInstall, Notice, whyManager},
-	{"init.gradle", RuleInstall, Notice, whyManager},
-
-	{".husky/**", RuleContinuous, Refuse, "git runs it as a hook where husky is set up"},
-	{".githooks/**", RuleContinuous, Refuse, "git runs it as a hook where core.hooksPath names it"},
-	{".pre-commit-config.yaml", RuleContinuous, Notice, whyCI},
-	{"lefthook.yml", RuleContinuous, Notice, whyCI},
-	{".lefthook/**", RuleContinuous, Notice, whyCI},
-	{".github/workflows/**", RuleContinuous, Notice, whyCI},
-	{".github/actions/**", RuleContinuous, Notice, whyCI},
-	{".gitlab-ci.yml", RuleContinuous, Notice, whyCI},
-	{".circleci/**", RuleContinuous, Notice, whyCI},
-	{".travis.yml", RuleContinuous, Notice, whyCI},
-	{".drone.yml", RuleContinuous, Notice, whyCI},
-	{".buildkite/**", RuleContinuous, Notice, whyCI},
-	{"azure-pipelines.yml", RuleContinuous, Notice, whyCI},
-	{"jenkinsfile", RuleContinuous, Notice, whyCI},
+// parts returns the names of the pattern.
+func (k *known) parts() []string {
+	pattern, _ := k.whole()
+	return strings.Split(pattern, "/")
 }

@@ -3,6 +3,7 @@ package review
 import (
 	"context"
 	"io/fs"
+	"iter"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -29,6 +30,15 @@ func fold(name string) string {
 	return strings.TrimRight(norm.NFD.String(cases.Fold().String(norm.NFC.String(name))), ". ")
 }
 
+// FoldPath folds the names of a path.
+func FoldPath(rel string) string {
+	parts := strings.Split(rel, "/")
+	for i, name := range parts {
+		parts[i] = fold(name)
+	}
+	return strings.Join(parts, "/")
+}
+
 func isPlainASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -42,6 +52,51 @@ func isPlainASCII(s string) bool {
 // Note TN1150).
 func ignoredByHFS(r rune) bool {
 	return r >= 0x200c && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x206a && r <= 0x206f || r == 0xfeff
+}
+
+// names yields what a name in a path means on the file systems that are most generous: the parts
+// between backslashes, without NTFS streams, folded.
+func names(base string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for part := range strings.SplitSeq(base, `\`) {
+			if before, _, ok := strings.Cut(part, ":"); ok && before != "" {
+				part = before
+			}
+			if !yield(fold(part)) {
+				return
+			}
+		}
+	}
+}
+
+// mayBeShort reports whether a folded name has the form of a short name on NTFS.
+func mayBeShort(name string) bool {
+	head, number, ok := strings.Cut(name, "~")
+	number, _, _ = strings.Cut(number, ".")
+	return ok && head != "" && len(name) <= 12 && number != "" && strings.Trim(number, "0123456789") == ""
+}
+
+// shortParts returns what NTFS takes a short name from: the letters of a name, and the first three
+// of its extension with the dot.
+func shortParts(name string) (stem, ext string) {
+	stem = strings.TrimLeft(name, ".")
+	if i := strings.LastIndexByte(stem, '.'); i >= 0 {
+		stem, ext = stem[:i], "."+stem[i+1:min(len(stem), i+4)]
+	}
+	return strings.NewReplacer(".", "", " ", "", "+", "_").Replace(stem), ext
+}
+
+// isShortOf reports whether a folded name is the short form that NTFS gives to a pattern's name:
+// its first letters, a tilde and a number, and three letters of its extension.
+func isShortOf(name, pattern string) bool {
+	if !mayBeShort(name) || strings.ContainsAny(pattern, "*?[") {
+		return false
+	}
+	stem, ext := shortParts(pattern)
+	name, ok := strings.CutSuffix(name, ext)
+	head, number, cut := strings.Cut(name, "~")
+	return ok && cut && head != "" && number != "" && strings.Trim(number, "0123456789") == "" &&
+		strings.HasPrefix(stem, head) && (len(head)+len(number) == 7 || len(stem) == len(head))
 }
 
 // looksLikeGit reports whether some file system treats a name as .git: NTFS has short names and

@@ -2,6 +2,7 @@ package review
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
@@ -14,8 +15,21 @@ type Paths struct{ dirs map[string]about }
 
 // about is the cached answer for a directory, from the top down to its own name.
 type about struct {
-	git   int // end of its last .git in the path, 0 if it has none
-	known int // index, plus one, of the first of knownPaths that matches everything in it
+	git   int  // end of its last .git in the path, 0 if it has none
+	known int  // index, plus one, of the first of knownPaths that matches everything in it
+	deps  bool // holds packages that a package manager has unpacked
+	last  tail
+}
+
+// tail is the end of a path: its last names, folded, the last one first. It is as long as the
+// longest pattern.
+type tail [3]string
+
+// with returns the tail of a path below this one.
+func (t tail) with(name string) tail {
+	copy(t[1:], t[:])
+	t[0] = name
+	return t
 }
 
 // about returns the answer for a directory; "." is the top.
@@ -30,19 +44,23 @@ func (p *Paths) about(dir string) about {
 	if looksLikeGit(tree.BaseName(dir)) {
 		a.git = len(dir)
 	}
-	for i := range knownPaths {
-		if a.known != 0 && i+1 >= a.known {
-			break
-		}
-		if want, below := knownPaths[i].whole(); below && endsLike(dir, want) {
-			a.known = i + 1
-		}
+	for name := range names(tree.BaseName(dir)) {
+		a.enter(name)
 	}
 	if p.dirs == nil {
 		p.dirs = map[string]about{}
 	}
 	p.dirs[dir] = a
 	return a
+}
+
+// enter adds the name of a directory.
+func (a *about) enter(name string) {
+	a.last = a.last.with(name)
+	a.deps = a.deps || name == "node_modules"
+	if i := table.first(a.last, true); i > 0 && (a.known == 0 || i < a.known) {
+		a.known = i
+	}
 }
 
 // git returns the part of a path below its last .git, or "" if there is none. It also recognises
@@ -59,35 +77,119 @@ func (p *Paths) InGit(rel string) bool { return p.about(rel).git > 0 }
 
 // known returns the first of knownPaths that a path matches, at any depth.
 func (p *Paths) known(rel string) *known {
-	first := p.about(tree.DirName(rel)).known
+	a := p.about(tree.DirName(rel))
+	parts := slices.Collect(names(tree.BaseName(rel)))
+	for _, dir := range parts[:len(parts)-1] {
+		a.enter(dir)
+	}
+	first := a.known
+	if i := table.first(a.last.with(parts[len(parts)-1]), false); i > 0 && (first == 0 || i < first) {
+		first = i
+	}
+	if first == 0 || a.deps && knownPaths[first-1].severity < Refuse {
+		return nil
+	}
+	return &knownPaths[first-1]
+}
+
+// leads returns the first of knownPaths that matches something below a directory, if the directory
+// has all but the last names of a pattern or more. Replacing such a directory by a link puts all
+// that is behind the link in that place.
+func (p *Paths) leads(dir string) *known {
+	a := p.about(dir)
+	if a.known > 0 {
+		return &knownPaths[a.known-1]
+	}
 	for i := range knownPaths {
-		if i+1 == first {
-			return &knownPaths[i]
-		}
-		if want, below := knownPaths[i].whole(); !below && endsLike(rel, want) {
-			return &knownPaths[i]
+		want := table.names[i]
+		for n := 1; n < len(want); n++ {
+			if a.last.ends(want[:n]) {
+				return &knownPaths[i]
+			}
 		}
 	}
 	return nil
 }
 
-// whole returns the pattern of a known path without the suffix /**, and whether it had that suffix,
-// which matches everything below a directory.
-func (k *known) whole() (pattern string, below bool) { return strings.CutSuffix(k.pattern, "/**") }
-
-// endsLike reports whether the last names of a path match a pattern's names.
-func endsLike(rel, pattern string) bool {
-	for {
-		if ok, _ := path.Match(tree.BaseName(pattern), fold(tree.BaseName(rel))); !ok {
+// ends reports whether the path ends with the names of a pattern.
+func (t tail) ends(pattern []string) bool {
+	for i := range pattern {
+		if i == len(t) || !same(pattern[len(pattern)-1-i], t[i]) {
 			return false
 		}
-		i, j := strings.LastIndexByte(rel, '/'), strings.LastIndexByte(pattern, '/')
-		if j < 0 {
-			return true
-		}
-		if i < 0 {
-			return false
-		}
-		rel, pattern = rel[:i], pattern[:j]
 	}
+	return true
+}
+
+// same reports whether a name of a pattern matches a folded name, or its short form on NTFS.
+func same(pattern, name string) bool {
+	if name == "" {
+		return false
+	}
+	if ok, _ := path.Match(pattern, name); ok {
+		return true
+	}
+	return isShortOf(name, pattern)
+}
+
+// index finds patterns by their last name. Numbers are those in knownPaths plus one.
+type index struct {
+	names [][]string       // the names of each pattern
+	exact map[string][]int // patterns without wildcards
+	short map[string][]int // the same, by what may be left of the name in its short form on NTFS
+	wild  []wildcard
+}
+
+// wildcard is a pattern with a wildcard in its last name, and what that name begins and ends with.
+type wildcard struct {
+	number     int
+	head, tail string
+}
+
+var table = func() (x index) {
+	x.exact, x.short = map[string][]int{}, map[string][]int{}
+	for i := range knownPaths {
+		parts := knownPaths[i].parts()
+		x.names = append(x.names, parts)
+		last := parts[len(parts)-1]
+		if first := strings.IndexAny(last, "*?["); first >= 0 {
+			x.wild = append(x.wild, wildcard{i + 1, last[:first], last[strings.LastIndexAny(last, "*?]")+1:]})
+			continue
+		}
+		x.exact[last] = append(x.exact[last], i+1)
+		stem, ext := shortParts(last)
+		for n := min(len(stem), 4); n <= min(len(stem), 6); n++ {
+			x.short[stem[:n]+ext] = append(x.short[stem[:n]+ext], i+1)
+		}
+	}
+	return x
+}()
+
+// first returns the number in knownPaths, plus one, of the first pattern that matches a path; of
+// those for whole directories if below is set, or of the others.
+func (x *index) first(t tail, below bool) int {
+	found := 0
+	try := func(i int) {
+		if found != 0 && i >= found {
+			return
+		}
+		if _, b := knownPaths[i-1].whole(); b == below && t.ends(x.names[i-1]) {
+			found = i
+		}
+	}
+	for _, i := range x.exact[t[0]] {
+		try(i)
+	}
+	for _, w := range x.wild {
+		if strings.HasPrefix(t[0], w.head) && strings.HasSuffix(t[0], w.tail) {
+			try(w.number)
+		}
+	}
+	if mayBeShort(t[0]) {
+		head, rest, _ := strings.Cut(t[0], "~")
+		for _, i := range x.short[head+strings.TrimLeft(rest, "0123456789")] {
+			try(i)
+		}
+	}
+	return found
 }

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -140,3 +141,35 @@ func FuzzLinkTarget(f *testing.F) {
 		}
 	})
 }
+
+// FuzzChange checks that any change of a file can be reviewed, and that a manifest which stays the
+// same has nothing to review.
+func FuzzChange(f *testing.F) {
+	for _, s := range []string{"go.mod", "package.json", "pyproject.toml", "Cargo.toml", "requirements.txt", "Gemfile", "yarn.lock", "composer.json", ".gitattributes", "a/.claude/x", "GITHUB~1/workflows/x"} {
+		f.Add(s, []byte("replace a => b\n"), []byte("[build-system]\nx=1\n\"resolved\": \"https://a/b\"\n"))
+	}
+	f.Fuzz(func(t *testing.T, path string, before, after []byte) {
+		var paths Paths
+		for _, g := range Change(Write{Path: path, Before: before, After: after}, nowhere{}) {
+			if g.Rule == "" || g.Severity == 0 || g.Why == "" {
+				t.Errorf("finding %+v", g)
+			}
+		}
+		if look := paths.look(path); look != nil {
+			for _, g := range look(after, after) {
+				if g.Severity == Refuse && g.Rule == RuleInstall {
+					t.Errorf("nothing has changed, but %v", g)
+				}
+			}
+		}
+		if up := strings.ToUpper(path); isPlainASCII(path) && (paths.known(path) == nil) != (paths.known(up) == nil) {
+			t.Errorf("%q depends on case", path)
+		}
+	})
+}
+
+// nowhere is the places of a workspace of which the host makes nothing.
+type nowhere struct{}
+
+func (nowhere) As(string) []string             { return nil }
+func (nowhere) Uses(string, fs.FileInfo) []Use { return nil }

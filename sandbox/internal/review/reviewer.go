@@ -20,15 +20,30 @@ type reviewer struct {
 	c        *tree.Comparison
 	dir      string // the workspace's path: absolute links below it stay inside
 	paths    Paths
+	places   Places
 	steps    int // steps taken along symbolic links
 	looked   map[lookup]*tree.Entry
 	findings []Finding
 }
 
+// Places reports what paths of a workspace mean to the host beyond their names.
+type Places interface {
+	// As returns the paths by which the host reaches a path through links.
+	As(rel string) []string
+	// Uses returns what the host's own settings do with a file; fi may be nil.
+	Uses(rel string, fi fs.FileInfo) []Use
+}
+
+// Use is a file that a setting of the host names.
+type Use struct {
+	Rule Rule // RuleGitConfig if git reads settings from it
+	Why  string
+}
+
 // Find reviews the differences found by a comparison. dir is the workspace's path on the host:
 // absolute links below it stay inside.
-func Find(ctx context.Context, c *tree.Comparison, dir string) ([]Finding, error) {
-	r := &reviewer{ctx: ctx, c: c, dir: dir}
+func Find(ctx context.Context, c *tree.Comparison, dir string, places Places) ([]Finding, error) {
+	r := &reviewer{ctx: ctx, c: c, dir: dir, places: places}
 	for _, rel := range c.Unreadable {
 		r.add(rel, RuleUnreadable, Refuse, "may not be read by the host's user: nobody knows what is in it")
 	}
@@ -123,36 +138,53 @@ func (r *reviewer) present(p tree.Pair) {
 
 // file reviews a file, or a link in place of one, by its path.
 func (r *reviewer) file(p tree.Pair) {
-	rel := p.Now.Rel
+	rel, link := p.Now.Rel, p.Now.Info.Mode()&fs.ModeSymlink != 0
 	if g := r.paths.git(rel); g != "" {
 		r.git(p, g)
 		return
 	}
-	base := fold(tree.BaseName(rel))
-	if base == ".git" {
+	if fold(tree.BaseName(rel)) == ".git" {
 		r.add(rel, RuleGitLink, Refuse, "git would follow it to another git directory and use the configuration there")
 		return
 	}
-	if special := r.content(p, base); special {
+	r.used(p)
+	for _, as := range append(r.places.As(rel), rel) {
+		if r.content(p, as) {
+			continue
+		}
+		if k := r.paths.known(as); k != nil {
+			r.add(rel, k.rule, k.severity, k.why)
+		}
+	}
+	if !link {
 		return
 	}
-	if k := r.paths.known(rel); k != nil {
-		r.add(rel, k.rule, k.severity, k.why)
+	if k := r.paths.leads(rel); k != nil {
+		r.add(rel, k.rule, k.severity, "is a link that puts other files in a place of which is true: "+k.why)
 	}
 }
 
-// content reviews files of which only some contents matter.
-func (r *reviewer) content(p tree.Pair, base string) bool {
-	var look func(before, after []byte) []Finding
-	switch base {
-	case ".gitattributes":
-		look = reviewAttributes
-	case ".gitmodules":
-		look = reviewModules
-	case "package.json":
-		look = reviewPackage
-	default:
+// used reviews a file that the host's own git executes or reads settings from.
+func (r *reviewer) used(p tree.Pair) {
+	for _, u := range r.places.Uses(p.Now.Rel, p.Now.Info) {
+		if u.Rule == RuleGitConfig && p.Now.Info.Mode().IsRegular() {
+			r.gitConfig(p)
+			continue
+		}
+		r.add(p.Now.Rel, u.Rule, Refuse, u.Why)
+	}
+}
+
+// content reviews files of which only some contents matter. as is the path by which programs read
+// the file.
+func (r *reviewer) content(p tree.Pair, as string) bool {
+	look := r.paths.look(as)
+	if look == nil {
 		return false
+	}
+	if p.Now.Info.Mode()&fs.ModeSymlink != 0 {
+		r.add(p.Now.Rel, RuleInstall, Notice, "is a link: programs read what it leads to as "+tree.BaseName(as))
+		return true
 	}
 	before, after, err := contents(p)
 	if err != nil {

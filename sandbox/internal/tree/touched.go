@@ -43,7 +43,7 @@ func (c *Comparison) touched(ctx context.Context, dir *Entry, since time.Time) e
 		if e == nil {
 			continue
 		}
-		if !ChangedAt(e.Info).Before(since) {
+		if !latest(e.Info).Before(since) {
 			if err := c.keep(Pair{Now: e}); err != nil {
 				return err
 			}
@@ -58,4 +58,17 @@ func (c *Comparison) touched(ctx context.Context, dir *Entry, since time.Time) e
 		}
 	}
 	return nil
+}
+
+// coarse is the largest step of the times of a file system that does not keep nanoseconds (FAT).
+const coarse = 2 * time.Second
+
+// latest returns the latest time at which a file can have changed, judging by the time that is
+// kept.
+func latest(fi fs.FileInfo) time.Time {
+	t := ChangedAt(fi)
+	if t.Nanosecond() == 0 {
+		return t.Add(coarse)
+	}
+	return t
 }
