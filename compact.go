@@ -28,9 +28,9 @@ func budgetOf(m agent.Model) int {
 	return defaultContext
 }
 
-// compact sets a compactor for the agent, which its sub-agents share. The compactor shortens results
-// as they are recorded and makes room when the context is full. What it leaves out goes to the
-// store, unless the model has no tool to read it back.
+// compact sets a compactor for the agent, which its sub-agents share. The compactor shortens
+// results as they are recorded and makes room when the context is full. What it leaves out goes to
+// the store, unless the model has no tool to read it back.
 func compact(opts *Options, store agent.ArtifactStore, acfg *agent.Config) {
 	acfg.ContextBudget = contextBudget(opts)
 	if opts.NoCompaction {

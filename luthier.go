@@ -56,8 +56,9 @@ type Options struct {
 	Middleware []agent.Middleware
 	Logger     *slog.Logger
 
-	// Sandbox runs programs. Nil opens one over the workspace in place. NoSandbox runs them as
-	// plain processes instead, for hosts that are themselves a sandbox.
+	// Sandbox runs programs. It must work on the files of the workspace: New refuses a snapshot, a
+	// fork, a copy and a sandbox on another machine. Nil opens one over the workspace in place.
+	// NoSandbox runs them as plain processes instead, for hosts that are themselves a sandbox.
 	Sandbox   sandbox.Sandbox
 	NoSandbox bool
 
@@ -175,6 +176,11 @@ func (c *Coder) open(ctx context.Context, opts *Options) error {
 	offered := cfg.Index
 	if opts.Customize != nil {
 		opts.Customize(&cfg, &acfg)
+	}
+	if box := cfg.Proc.Sandbox; box != nil && !(c.ownsBox && box == c.Sandbox) {
+		if err := oneTree(ctx, box, c.dir); err != nil {
+			return err
+		}
 	}
 	if err := c.wire(cfg, acfg, opts.Tools); err != nil {
 		return err

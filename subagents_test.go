@@ -169,8 +169,8 @@ type hostTools []agent.Tool
 
 func (h hostTools) Tools() []agent.Tool { return h }
 
-// TestSubAgentsHaveTheHostsTools: a sub-agent has the tools that a host adds, in Options, in Customize
-// or while the agent runs; one that may only read has those that only read.
+// TestSubAgentsHaveTheHostsTools: a sub-agent has the tools that a host adds, in Options, in
+// Customize or while the agent runs; one that may only read has those that only read.
 func TestSubAgentsHaveTheHostsTools(t *testing.T) {
 	t.Parallel()
 	opts := luthier.Options{Ask: allowAll, Tools: []agent.Tool{hostTool{"in_options", false}, hostTool{"w_options", true}},
@@ -208,8 +208,8 @@ func TestSubAgentsHaveTheHostsTools(t *testing.T) {
 	}
 }
 
-// TestSubAgentsHaveTheHostsLimits: a limit and the prices of the host end a sub-agent, set in Options
-// or in Customize. A cost limit that cannot be counted for sub-agents is an error of New.
+// TestSubAgentsHaveTheHostsLimits: a limit and the prices of the host end a sub-agent, set in
+// Options or in Customize. A cost limit that cannot be counted for sub-agents is an error of New.
 func TestSubAgentsHaveTheHostsLimits(t *testing.T) {
 	t.Parallel()
 	read := agenttest.Call("r", "read", `{"path":"sub/a.txt"}`)

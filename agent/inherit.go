@@ -108,8 +108,8 @@ func orZero[T comparable](p *T, def T) {
 	}
 }
 
-// strictest returns a policy that allows what both allow, and refuses what one refuses. A nil policy
-// allows everything.
+// strictest returns a policy that allows what both allow, and refuses what one refuses. A nil
+// policy allows everything.
 func strictest(outer, inner Policy) Policy {
 	if outer == nil || inner == nil {
 		if outer == nil {

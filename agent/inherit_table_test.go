@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// kept is what a sub-agent does with a field of its caller's Config.
+// kept says whether a field of the caller's Config holds for a sub-agent.
 type kept string
 
 const (
@@ -42,8 +42,8 @@ var inherited = map[string]kept{
 	"Now":     zero, "NewID": zero, "Random": zero, "Sleep": zero,
 }
 
-// TestEveryFieldIsDecidedForSubAgents: each field of Config reaches a sub-agent as the table says. A
-// field that is added to Config and not to the table fails.
+// TestEveryFieldIsDecidedForSubAgents: each field of Config reaches a sub-agent as the table says.
+// A field that is added to Config and not to the table fails.
 func TestEveryFieldIsDecidedForSubAgents(t *testing.T) {
 	caller := full(namedModel("one"))
 	for _, sub := range []Config{{Model: namedModel("one")}, {Model: namedModel("two")}} {

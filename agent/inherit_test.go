@@ -41,9 +41,9 @@ func nested(t *testing.T, depth int, cfg agent.Config, wrote *atomic.Int32) agen
 	}
 }
 
-// TestWhatHoldsForAnAgentHoldsForItsSubAgents: a policy, a question and middleware of the host stop a
-// call of a sub-agent as they stop the agent's own, however deep, and whatever the sub-agent's own
-// configuration allows.
+// TestWhatHoldsForAnAgentHoldsForItsSubAgents: a policy, a question and middleware of the host stop
+// a call of a sub-agent as they stop the agent's own, however deep, and whatever the sub-agent's
+// own configuration allows.
 //
 // Evidence: loop · The host's policy, questions and middleware hold for sub-agents too
 func TestWhatHoldsForAnAgentHoldsForItsSubAgents(t *testing.T) {
@@ -98,8 +98,8 @@ func TestWhatHoldsForAnAgentHoldsForItsSubAgents(t *testing.T) {
 	}
 }
 
-// TestMiddlewareSurroundsSubAgents: the chain of the run above is built once and surrounds model and
-// tool calls of the sub-agent, outside its own; it may make the call again.
+// TestMiddlewareSurroundsSubAgents: the chain of the run above is built once and surrounds model
+// and tool calls of the sub-agent, outside its own; it may make the call again.
 func TestMiddlewareSurroundsSubAgents(t *testing.T) {
 	var built, models, tools, inner atomic.Int32
 	outer := func(next agent.Handler) agent.Handler {
@@ -135,9 +135,9 @@ func TestMiddlewareSurroundsSubAgents(t *testing.T) {
 	}
 }
 
-// TestSubAgentsKeepTheHostsLimits: the number of steps, and a cost limit with the host's prices, end a
-// sub-agent that has none of its own. A sub-agent whose model has no price does not run under a cost
-// limit.
+// TestSubAgentsKeepTheHostsLimits: the number of steps, and a cost limit with the host's prices,
+// end a sub-agent that has none of its own. A sub-agent whose model has no price does not run under
+// a cost limit.
 func TestSubAgentsKeepTheHostsLimits(t *testing.T) {
 	limited := func(limits agent.Limits, prices agent.Prices, name string) (string, int32) {
 		var looked atomic.Int32

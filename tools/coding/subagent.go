@@ -107,7 +107,7 @@ func (w *Workspace) subAgent(others []agent.Tool, readOnly bool) (agent.Tool, er
 	return t, nil
 }
 
-// subSource offers a sub-agent the tools of the host's source, in the order of subAgentRows, but not
+// subSource offers a sub-agent the tools of the host's source in the order of subAgentRows, without
 // the agent tool itself. A sub-agent that may only read is not offered tools that write.
 type subSource struct {
 	from     agent.ToolSource
