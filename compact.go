@@ -6,7 +6,6 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/compaction"
 	"github.com/luthier-dev/luthier/internal/artifact"
-	"github.com/luthier-dev/luthier/tools/coding"
 )
 
 // defaultContext is the largest prompt, in tokens, before compaction: longer prompts cost more and
@@ -19,16 +18,20 @@ func contextBudget(opts *Options) int {
 	if opts.ContextBudget > 0 {
 		return opts.ContextBudget
 	}
-	if caps, ok := agent.CapabilitiesOf(opts.Model); ok && caps.MaxContext > 0 {
+	return budgetOf(opts.Model)
+}
+
+func budgetOf(m agent.Model) int {
+	if caps, ok := agent.CapabilitiesOf(m); ok && caps.MaxContext > 0 {
 		return max(min(defaultContext, caps.MaxContext/4*3), 1)
 	}
 	return defaultContext
 }
 
-// compact sets a compactor for the agent and for the sub-agents of its tools. The compactor
-// shortens results as they are recorded and makes room when the context is full. What it leaves out
-// goes to the store, unless the model has no tool to read it back.
-func compact(opts *Options, store agent.ArtifactStore, acfg *agent.Config, cfg *coding.Config) {
+// compact sets a compactor for the agent, which its sub-agents share. The compactor shortens
+// results as they are recorded and makes room when the context is full. What it leaves out goes to
+// the store, unless the model has no tool to read it back.
+func compact(opts *Options, store agent.ArtifactStore, acfg *agent.Config) {
 	acfg.ContextBudget = contextBudget(opts)
 	if opts.NoCompaction {
 		return
@@ -43,10 +46,6 @@ func compact(opts *Options, store agent.ArtifactStore, acfg *agent.Config, cfg *
 	// result is not kept in the store. It runs before the instructions of sub-folders, which must
 	// not be shortened.
 	acfg.Middleware = slices.Insert(acfg.Middleware, 1, c.Record())
-	if sub := cfg.Proc.Agent; sub != nil {
-		sub.Compactor, sub.ContextBudget = c, acfg.ContextBudget
-		sub.Middleware = append(sub.Middleware, c.Record())
-	}
 }
 
 // offers reports whether the coding tool called name is offered.

@@ -51,13 +51,14 @@ type Options struct {
 	Tools      []agent.Tool // further tools
 	Only       []string     // names of the coding tools to offer; empty means all
 	Without    []string     // names of coding tools to leave out
-	SubAgents  bool         // offers the agent tool, which delegates tasks to sub-agents on the same model
+	SubAgents  bool         // offers the agent tool, which delegates tasks to sub-agents on the same model; all that the host sets holds for them too
 	Limits     agent.Limits
 	Middleware []agent.Middleware
 	Logger     *slog.Logger
 
-	// Sandbox runs programs. Nil opens one over the workspace in place. NoSandbox runs them as
-	// plain processes instead, for hosts that are themselves a sandbox.
+	// Sandbox runs programs. It must work on the files of the workspace: New refuses a snapshot, a
+	// fork, a copy and a sandbox on another machine. Nil opens one over the workspace in place.
+	// NoSandbox runs them as plain processes instead, for hosts that are themselves a sandbox.
 	Sandbox   sandbox.Sandbox
 	NoSandbox bool
 
@@ -169,12 +170,17 @@ func (c *Coder) open(ctx context.Context, opts *Options) error {
 		acfg.Checkpointer = c.Store
 	}
 	if opts.SubAgents {
-		cfg.Proc.Agent = &agent.Config{Model: opts.Model, Policy: acfg.Policy, Ask: acfg.Ask, Logger: opts.Logger}
+		cfg.Proc.Agent = &agent.Config{Model: opts.Model}
 	}
-	compact(opts, artifacts, &acfg, &cfg)
+	compact(opts, artifacts, &acfg)
 	offered := cfg.Index
 	if opts.Customize != nil {
 		opts.Customize(&cfg, &acfg)
+	}
+	if box := cfg.Proc.Sandbox; box != nil && !(c.ownsBox && box == c.Sandbox) {
+		if err := oneTree(ctx, box, c.dir); err != nil {
+			return err
+		}
 	}
 	if err := c.wire(cfg, acfg, opts.Tools); err != nil {
 		return err
@@ -188,6 +194,8 @@ func (c *Coder) open(ctx context.Context, opts *Options) error {
 // wire puts the tools into a registry, and the registry into an agent.
 func (c *Coder) wire(cfg coding.Config, acfg agent.Config, more []agent.Tool) error {
 	var err error
+	main, sub := &offered{more: acfg.ToolSource}, &offered{static: acfg.Tools, more: acfg.ToolSource}
+	cfg.Proc.Agent = subAgents(cfg.Proc.Agent, &acfg, sub)
 	if c.Workspace, err = coding.Open(c.dir, cfg); err != nil {
 		return err
 	}
@@ -198,7 +206,8 @@ func (c *Coder) wire(cfg coding.Config, acfg agent.Config, more []agent.Tool) er
 	if c.Registry, err = tools.NewRegistry(append(ts, more...)...); err != nil {
 		return err
 	}
-	acfg.ToolSource = c.Registry
+	main.registry, sub.registry = c.Registry, c.Registry
+	acfg.ToolSource = main
 	c.Agent, err = agent.New(acfg)
 	return err
 }

@@ -108,7 +108,8 @@ type Agent struct {
 	static []Tool
 	handle Handler // the middleware chain around both kinds of operation; nil without middleware
 	price  *Price
-	depth  int // number of agents above this one
+	capped bool // the host set a cost limit, for this agent or for one above it
+	depth  int  // number of agents above this one
 
 	parent   *account // of the run that calls this agent as a tool, nil at the top
 	readOnly bool     // refuses calls that may change something
@@ -127,12 +128,12 @@ func New(cfg Config) (*Agent, error) {
 	if err := checkTools(cfg.Tools); err != nil {
 		return nil, fmt.Errorf("agent: new: Config.Tools: %w", err)
 	}
-	explicitCost := cfg.Limits.MicroDollars > 0
+	capped := cfg.Limits.MicroDollars > 0
 	cfg.setDefaults()
-	a := &Agent{rooms: new(sync.Pool), cfg: cfg, static: append([]Tool(nil), cfg.Tools...)}
+	a := &Agent{rooms: new(sync.Pool), cfg: cfg, capped: capped, static: append([]Tool(nil), cfg.Tools...)}
 	if p, ok := cfg.Prices.Find(ModelName(cfg.Model)); ok {
 		a.price = &p
-	} else if explicitCost && !cfg.AllowUnpriced && !ReportsCost(cfg.Model) {
+	} else if capped && !cfg.AllowUnpriced && !ReportsCost(cfg.Model) {
 		return nil, fmt.Errorf("agent: new: Config.Limits.MicroDollars is set but Config.Prices has no price for model %q, and a price of a similar name does not count: "+
 			"add one (Prices.Alias for another name of a priced model), give each member of a router its price, or set Config.AllowUnpriced", ModelName(cfg.Model))
 	}

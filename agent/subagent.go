@@ -12,8 +12,12 @@ import (
 type SubAgentConfig struct {
 	Name        string // of the tool; empty means "agent"
 	Description string // what the sub-agent is good for, for the model; empty describes it in general terms
-	// Agent is the sub-agent's own configuration. Its Limits are the budget for one task, further
-	// limited by what is left of the caller's budget.
+	// Agent is the sub-agent's own configuration. What holds for the agent that calls it holds for
+	// it too: its calls need the approval of both policies, and the caller's middleware surrounds
+	// its own. Its Limits are the budget for one task, further limited by what is left of the
+	// caller's budget. Every other field that is zero is the caller's, except for Tools,
+	// ToolSource, Verify, Checkpointer and Output. MaxOutput, Temperature, Effort, Stop and Seed
+	// are the caller's only if both use the same model.
 	Agent Config
 	// Effects of a task. The zero value means unknown, so that sub-agents run one after another.
 	// ReadOnly(".") lets several sub-agents that only read run in parallel, and enforces that:
@@ -78,29 +82,37 @@ func (t *subAgent) Call(ctx context.Context, call ToolCall) (*ToolResult, error)
 		return nil, errors.New(`the arguments must be {"task": "…"} with a task that is not empty`)
 	}
 	scope := scopeFrom(ctx)
-	depth := 1
-	if scope != nil {
-		depth = scope.by.agent.depth + 1
-	}
-	if depth > t.cfg.MaxDepth {
-		return nil, fmt.Errorf("sub-agents may nest %d deep at most; do this task yourself", t.cfg.MaxDepth)
+	child, err := t.child(scope)
+	if err != nil {
+		return nil, err
 	}
 	s, err := t.session(ctx)
 	if err != nil {
 		return nil, err
 	}
-	child := *t.agent
-	child.depth = depth
-	child.readOnly = changesNothing(&t.spec.Effects)
-	if scope != nil {
-		child.parent = scope.by.account
-		child.readOnly = child.readOnly || scope.by.mode.plan || scope.by.mode.readOnly
-		if child.cfg.Limits, err = scope.by.account.remaining(child.cfg.Limits); err != nil {
-			return nil, err
-		}
-	}
 	defer s.Close()
 	return report(ctx, child.Run(ctx, s, Text{Text: in.Task}), scope)
+}
+
+// child returns the agent for one task, held to what holds for the run that calls it.
+func (t *subAgent) child(scope *callScope) (*Agent, error) {
+	if scope == nil {
+		child := *t.agent
+		child.depth, child.readOnly = 1, changesNothing(&t.spec.Effects)
+		return &child, nil
+	}
+	by := scope.by
+	if by.agent.depth >= t.cfg.MaxDepth {
+		return nil, fmt.Errorf("sub-agents may nest %d deep at most; do this task yourself", t.cfg.MaxDepth)
+	}
+	child, err := t.agent.under(by.agent, t.cfg.Agent)
+	if err != nil {
+		return nil, err
+	}
+	child.depth, child.parent = by.agent.depth+1, by.account
+	child.readOnly = changesNothing(&t.spec.Effects) || by.mode.plan || by.mode.readOnly
+	child.cfg.Limits, err = by.account.remaining(child.cfg.Limits)
+	return child, err
 }
 
 func (t *subAgent) session(ctx context.Context) (*Session, error) {

@@ -42,9 +42,9 @@ type ProcConfig struct {
 	Linters     []Linter      // run by lint in addition to the known ones; one with the same name replaces a known one
 
 	// Agent, if set, offers the agent tool, which delegates a task to a sub-agent of this
-	// configuration. Its Model is required. If it has no Tools, it gets the workspace's. Its Policy
-	// decides on the sub-agent's calls: a host with a policy for the main agent should set the same
-	// one here.
+	// configuration. Its Model is required. If it has neither Tools nor a ToolSource, it gets the
+	// workspace's tools. Its System follows the instructions of the mode. What holds for the agent
+	// that calls the tool holds for the sub-agent too; see [agent.SubAgentConfig].
 	Agent *agent.Config
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/tools"
@@ -84,7 +85,7 @@ func subAgentRows() []toolRow {
 // subAgent creates the agent behind one mode.
 func (w *Workspace) subAgent(others []agent.Tool, readOnly bool) (agent.Tool, error) {
 	cfg := *w.cfg.Proc.Agent
-	if len(cfg.Tools) == 0 {
+	if len(cfg.Tools) == 0 && cfg.ToolSource == nil {
 		cfg.Tools = slices.Clone(others)
 	}
 	mode, effects := "work", agent.Effects{}
@@ -93,18 +94,46 @@ func (w *Workspace) subAgent(others []agent.Tool, readOnly bool) (agent.Tool, er
 		// each other.
 		mode, effects = "explore", agent.ReadOnly(".")
 		cfg.Tools = slices.DeleteFunc(slices.Clone(cfg.Tools), func(t agent.Tool) bool { return !onlyReads(t) })
-		// Its tools are fixed: a source that can grow might add one that writes.
-		cfg.ToolSource = nil
 		cfg.Policy = readOnlyPolicy(cfg.Policy)
 	}
-	if cfg.System == "" {
-		cfg.System = prompt("agent_" + mode + ".md")
+	if cfg.ToolSource != nil {
+		cfg.ToolSource = &subSource{from: cfg.ToolSource, readOnly: readOnly}
 	}
+	cfg.System = strings.TrimSpace(prompt("agent_"+mode+".md") + "\n\n" + cfg.System)
 	t, err := agent.SubAgent(agent.SubAgentConfig{Name: "agent_" + mode, Agent: cfg, Effects: effects})
 	if err != nil {
 		return nil, fmt.Errorf("Config.Proc.Agent: %w", err)
 	}
 	return t, nil
+}
+
+// subSource offers a sub-agent the tools of the host's source in the order of subAgentRows, without
+// the agent tool itself. A sub-agent that may only read is not offered tools that write.
+type subSource struct {
+	from     agent.ToolSource
+	readOnly bool
+
+	mu   sync.Mutex // guards the fields below
+	last []agent.Tool
+	out  []agent.Tool
+}
+
+// Tools returns the same slice until the host's tools change.
+func (s *subSource) Tools() []agent.Tool {
+	all := s.from.Tools()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.out != nil && len(all) == len(s.last) && (len(all) == 0 || &all[0] == &s.last[0]) {
+		return s.out
+	}
+	s.last = all
+	s.out = slices.DeleteFunc(slices.Clone(all), func(t agent.Tool) bool {
+		return t == nil || t.Spec().Name == "agent" || s.readOnly && !onlyReads(t)
+	})
+	slices.SortStableFunc(s.out, func(a, b agent.Tool) int {
+		return slices.Index(lastOfSubAgent, a.Spec().Name) - slices.Index(lastOfSubAgent, b.Spec().Name)
+	})
+	return s.out
 }
 
 // onlyReads reports whether t can be offered to an agent that must not change anything: at least

@@ -31,8 +31,10 @@ type Config struct {
 	Scores []float32 // by id, for llama: pieces with higher scores are merged first
 	Merges []string  // "left right", in order of rank, for gpt2 and gemma4
 
-	BOS, EOS, EOT, EOM, Unknown   *int32
-	FIMPad, FIMRepo, FIMSeparator *int32
+	BOS, EOS, EOT, EOM, Unknown     *int32
+	Separator, Pad, Mask            *int32
+	FIMPrefix, FIMSuffix, FIMMiddle *int32
+	FIMPad, FIMRepo, FIMSeparator   *int32
 
 	AddBOS, AddEOS *bool // nil means the model's default
 	SpacePrefix    *bool // llama: put a space before the text; nil means true
@@ -105,18 +107,38 @@ func (c *Config) preTokenizer(warnings *[]string) (preTokenizer, error) {
 	return pre, nil
 }
 
+// marker is a special token that a file names by its id.
+type marker struct {
+	name string
+	id   **int32
+}
+
+// markers lists the special tokens that a file can name.
+func (c *Config) markers() []marker {
+	return []marker{
+		{"bos", &c.BOS}, {"eos", &c.EOS}, {"eot", &c.EOT}, {"eom", &c.EOM}, {"unknown", &c.Unknown},
+		{"separator", &c.Separator}, {"pad", &c.Pad}, {"mask", &c.Mask},
+		{"fim prefix", &c.FIMPrefix}, {"fim suffix", &c.FIMSuffix}, {"fim middle", &c.FIMMiddle},
+		{"fim pad", &c.FIMPad}, {"fim repo", &c.FIMRepo}, {"fim separator", &c.FIMSeparator},
+	}
+}
+
+// named returns the ids of the special tokens that the file names.
+func (c *Config) named() (ids []int32) {
+	for _, m := range c.markers() {
+		if *m.id != nil {
+			ids = append(ids, **m.id)
+		}
+	}
+	return ids
+}
+
 // checkIDs drops ids of special tokens that are not in the vocabulary.
 func (c *Config) checkIDs(warnings *[]string) {
-	for _, it := range []struct {
-		name string
-		id   **int32
-	}{
-		{"bos", &c.BOS}, {"eos", &c.EOS}, {"eot", &c.EOT}, {"eom", &c.EOM}, {"unknown", &c.Unknown},
-		{"fim pad", &c.FIMPad}, {"fim repo", &c.FIMRepo}, {"fim separator", &c.FIMSeparator},
-	} {
-		if id := *it.id; id != nil && (*id < 0 || int(*id) >= len(c.Pieces)) {
-			*warnings = append(*warnings, fmt.Sprintf("the %s token %d is beyond the vocabulary of %d; it is ignored", it.name, *id, len(c.Pieces)))
-			*it.id = nil
+	for _, m := range c.markers() {
+		if id := *m.id; id != nil && (*id < 0 || int(*id) >= len(c.Pieces)) {
+			*warnings = append(*warnings, fmt.Sprintf("the %s token %d is beyond the vocabulary of %d; it is ignored", m.name, *id, len(c.Pieces)))
+			*m.id = nil
 		}
 	}
 }

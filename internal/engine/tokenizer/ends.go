@@ -25,10 +25,14 @@ func endTexts() []string {
 	}
 }
 
-// Texts of tokens that mark the parts of code to be filled in; the first one found is used. A model
-// that writes one of these has gone beyond its task.
-func fillTexts() [3][]string {
-	return [3][]string{
+// fillTexts returns the texts of tokens that frame code to be filled in. They are control tokens whatever their type
+// says. A model that writes one of the last three groups has gone beyond its task; the first one
+// found of each counts.
+func fillTexts() [6][]string {
+	return [6][]string{
+		{"<|fim_prefix|>", "<fim-prefix>", "<fim_prefix>", "<｜fim▁begin｜>", "<PRE>", "▁<PRE>", "<|code_prefix|>", "<|prefix|>"},
+		{"<|fim_suffix|>", "<fim-suffix>", "<fim_suffix>", "<｜fim▁hole｜>", "<SUF>", "▁<SUF>", "<|code_suffix|>", "<|suffix|>"},
+		{"<|fim_middle|>", "<fim-middle>", "<fim_middle>", "<｜fim▁end｜>", "<MID>", "▁<MID>", "<|code_middle|>", "<|middle|>"},
 		{"<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]"},
 		{"<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<REPO>", "<reponame>"},
 		{"<|file_sep|>"},
@@ -39,12 +43,18 @@ func fillTexts() [3][]string {
 // tokens whose texts are well known.
 func (c *Config) ends(v *vocab) []int32 {
 	set := map[int32]bool{}
-	for i, id := range []*int32{c.FIMPad, c.FIMRepo, c.FIMSeparator} {
+	for i, id := range []*int32{c.FIMPrefix, c.FIMSuffix, c.FIMMiddle, c.FIMPad, c.FIMRepo, c.FIMSeparator} {
+		first := markAll(v, fillTexts()[i])
 		if id == nil {
-			id = firstOf(v, fillTexts()[i])
+			id = first
 		}
-		if id != nil {
+		if id != nil && i >= 3 {
 			set[*id] = true
+		}
+	}
+	for _, id := range c.named() {
+		if v.kinds[id] == UserDefined { // the metadata gives it a meaning beyond its text
+			v.kinds[id] = Control
 		}
 	}
 	kinds := slices.Clone(v.kinds)
@@ -81,13 +91,15 @@ func (c *Config) ends(v *vocab) []int32 {
 	return ids
 }
 
-// firstOf finds the first of some texts in the vocabulary and marks it as a control token.
-func firstOf(v *vocab, texts []string) *int32 {
+// markAll marks the tokens with these texts as control tokens, and returns the first of them.
+func markAll(v *vocab, texts []string) (first *int32) {
 	for _, text := range texts {
 		if id := v.written.find(text); id >= 0 {
 			v.kinds[id] = Control
-			return &id
+			if first == nil {
+				first = &id
+			}
 		}
 	}
-	return nil
+	return first
 }

@@ -46,14 +46,19 @@ func ReadConfig(f *gguf.File) (Config, error) {
 		c.Kinds = append(c.Kinds, Kind(k))
 	}
 	c.defaults()
-	for key, id := range map[string]**int32{
-		"bos_token_id": &c.BOS, "eos_token_id": &c.EOS, "eot_token_id": &c.EOT, "eom_token_id": &c.EOM,
-		"unknown_token_id": &c.Unknown,
-		"fim_pad_token_id": &c.FIMPad, "fim_rep_token_id": &c.FIMRepo, "fim_sep_token_id": &c.FIMSeparator,
+	for _, k := range []struct {
+		key string
+		id  **int32
+	}{
+		{"bos", &c.BOS}, {"eos", &c.EOS}, {"eot", &c.EOT}, {"eom", &c.EOM}, {"unknown", &c.Unknown},
+		{"seperator", &c.Separator}, {"padding", &c.Pad}, {"mask", &c.Mask}, // sic
+		{"prefix", &c.FIMPrefix}, {"suffix", &c.FIMSuffix}, {"middle", &c.FIMMiddle}, // the old names of the next three
+		{"fim_pre", &c.FIMPrefix}, {"fim_suf", &c.FIMSuffix}, {"fim_mid", &c.FIMMiddle},
+		{"fim_pad", &c.FIMPad}, {"fim_rep", &c.FIMRepo}, {"fim_sep", &c.FIMSeparator},
 	} {
-		if n, ok := f.Uint(base + key); ok {
+		if n, ok := f.Uint(base + k.key + "_token_id"); ok {
 			v := int32(min(n, math.MaxInt32))
-			*id = &v
+			*k.id = &v
 		}
 	}
 	for key, flag := range map[string]**bool{
