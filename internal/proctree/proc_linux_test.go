@@ -271,8 +271,40 @@ func TestEmptyEnvironmentIsNotWaitedFor(t *testing.T) {
 			if b := environ(cmd.Process.Pid); len(b) > 0 {
 				t.Fatalf("the environment is %q, want none", b)
 			}
-			if wait := unsettled(cmd.Process.Pid); wait > againTime {
+			if wait := programOf(cmd.Process.Pid).unsettled(); wait > 0 {
 				t.Errorf("waits %v for an environment", wait)
+			}
+		})
+	}
+}
+
+// TestSlowLookDuringExec checks that an environment that was read in the middle of exec is read
+// again, however long the reader itself was held up, as it may be on a busy machine.
+func TestSlowLookDuringExec(t *testing.T) {
+	laidOut := program{sleeps: true, begin: "1", end: "2"}
+	for name, seen := range map[string][]program{
+		"laid out since":    {{begin: "0", end: "0"}, laidOut},
+		"replaced again":    {laidOut, {sleeps: true, begin: "3", end: "4"}},
+		"being laid out":    {{begin: "1", end: "1"}, {begin: "1", end: "1"}},
+		"laid out at once":  {{begin: "1", end: "1"}, laidOut},
+		"asleep by a mount": {{sleeps: true, begin: "0", end: "0"}, {sleeps: true, begin: "0", end: "0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reads := 0
+			read := func() ([]byte, error) {
+				if reads++; reads <= 2 {
+					time.Sleep(5 * time.Millisecond) // longer than any pause between two looks
+					return nil, nil
+				}
+				return []byte("A=b\x00"), nil
+			}
+			looks := 0
+			look := func() program {
+				looks++
+				return seen[min(looks, len(seen))-1]
+			}
+			if got := settled(read, look); string(got) != "A=b\x00" {
+				t.Errorf("the environment is %q after %d reads", got, reads)
 			}
 		})
 	}

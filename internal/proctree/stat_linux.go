@@ -103,14 +103,27 @@ func hasEnv(pid int, prefix string) bool {
 
 // environ returns the environment a process was started with. During exec the kernel shows none:
 // the old memory is gone, and the new one is not laid out yet. A process seen at that moment would
-// seem to have no marker, so it is read again.
+// seem to have no marker, so it is read again. An empty environment counts only if the process had
+// the same program before and after the read: on a busy machine any time may pass in between.
 func environ(pid int) []byte {
-	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
-		b, err := readAtOnce("/proc/" + strconv.Itoa(pid) + "/environ")
-		if err != nil || len(b) > 0 || time.Since(begun) > unsettled(pid) {
-			return b
+	name := "/proc/" + strconv.Itoa(pid) + "/environ"
+	return settled(func() ([]byte, error) { return readAtOnce(name) }, func() program { return programOf(pid) })
+}
+
+// settled is environ, with what reads the environment and what looks at the program.
+func settled(read func() ([]byte, error), look func() program) []byte {
+	b, err := read()
+	for begun := time.Now(); err == nil && len(b) == 0; time.Sleep(time.Millisecond) {
+		before := look()
+		if b, err = read(); err != nil || len(b) > 0 {
+			break
+		}
+		passed := time.Since(begun)
+		if before == look() && passed >= before.unsettled() || passed > execTime {
+			break
 		}
 	}
+	return b
 }
 
 // readAtOnce reads a file of /proc with a single system call into a buffer large enough for all of
@@ -140,36 +153,47 @@ func readAtOnce(name string) ([]byte, error) {
 const (
 	execTime   = 5 * time.Second
 	eitherTime = 200 * time.Millisecond
-	againTime  = 2 * time.Millisecond // enough for one more look
 )
 
-// unsettled returns for how long a process without an environment may still be in the middle of
-// exec. It looks at fields 50 and 51 of stat, the start and end of the environment: both are 0
-// before the environment is laid out, and they are equal while it is (create_elf_tables in the
-// kernel's fs/binfmt_elf.c). A process in exec does not sleep (S), except to wait for the files of
-// its program if another process serves them (FUSE).
-func unsettled(pid int) time.Duration {
+// program is what /proc/PID/stat shows of the program that a process runs.
+type program struct {
+	gone       bool   // it has ended, or has no program, as threads of the kernel
+	sleeps     bool   // it waits, and is not in the middle of exec
+	begin, end string // addresses of the environment
+}
+
+// programOf looks at fields 50 and 51 of stat, the start and end of the environment. A process in
+// exec does not sleep (S), except to wait for the files of its program if another process serves
+// them (FUSE).
+func programOf(pid int) program {
 	const exiting, kernelThread = 0x4, 0x200000 // PF_EXITING and PF_KTHREAD of the kernel's sched.h
 	b, err := readStat(pid)
 	if err != nil {
-		return 0
+		return program{gone: true}
 	}
 	f := afterName(b)
 	if len(f) < 49 || f[0][0] == 'Z' || f[0][0] == 'X' {
-		return 0
+		return program{gone: true}
 	}
 	flags, err := strconv.ParseUint(string(f[6]), 10, 64)
 	if err != nil || flags&(exiting|kernelThread) != 0 {
-		return 0
+		return program{gone: true}
 	}
-	begin, end, sleeps := string(f[47]), string(f[48]), f[0][0] == 'S'
+	return program{sleeps: f[0][0] == 'S', begin: string(f[47]), end: string(f[48])}
+}
+
+// unsettled returns for how long a process whose environment reads as empty may still be in the
+// middle of exec. Both addresses are 0 before the environment is laid out, and they are equal while
+// it is (create_elf_tables in the kernel's fs/binfmt_elf.c).
+func (p program) unsettled() time.Duration {
 	switch {
-	case sleeps && begin != end:
-		// Laid out since, or unmapped by the process itself, as processes that hold a namespace do.
-		return againTime
-	case sleeps && end != "0":
+	case p.gone:
+		return 0
+	case p.begin != p.end:
+		return 0 // laid out, and unmapped by the process itself, as processes that hold a namespace do
+	case p.sleeps && p.end != "0":
 		return 0 // started without an environment
-	case sleeps || end != "0":
+	case p.sleeps || p.end != "0":
 		return eitherTime
 	}
 	return execTime
