@@ -10,8 +10,8 @@ import (
 )
 
 // A refused call is recorded only on the kernel's word. The seccomp filter sends the calls it
-// refuses, and connect, to a listener: the broker that made the sandbox, or its supervisor if there
-// is one. Calls that are not refused never come here, except connect, whose address only the
+// refuses, and connect, to a listener: the broker that made the sandbox, or the host if there is a
+// supervisor. Calls that are not refused never come here, except connect, whose address only the
 // caller's memory shows.
 //
 // The listener decides about calls that the filter refuses, and it decides by the registers alone,
@@ -52,11 +52,11 @@ type notices struct {
 	// denial for it.
 	owner func(pid int) func(Denial)
 	// mayWrite returns why a call could not change the path, or 0.
-	mayWrite func(nr uint32, path string) unix.Errno
+	mayWrite func(c *notice, path string) unix.Errno
 }
 
-// watch answers until the sandbox ends.
-func (n *notices) watch(listener int) error {
+// watch answers until the sandbox ends. It takes over the listener.
+func (n *notices) watch(listener int) (over <-chan struct{}, err error) {
 	n.fd = listener
 	unix.CloseOnExec(listener)
 	// Whoever waits for an answer runs next on this processor (Linux 6.6).
@@ -64,15 +64,18 @@ func (n *notices) watch(listener int) error {
 	// The runtime's poller waits for the next call, so that an idle sandbox does not occupy a
 	// thread.
 	if err := unix.SetNonblock(listener, true); err != nil {
-		return os.NewSyscallError("fcntl", err)
+		unix.Close(listener)
+		return nil, os.NewSyscallError("fcntl", err)
 	}
 	f := os.NewFile(uintptr(listener), "seccomp")
 	raw, err := f.SyscallConn()
 	if err != nil {
 		f.Close()
-		return err
+		return nil, err
 	}
+	done := make(chan struct{})
 	go func() {
+		defer close(done)
 		defer f.Close()
 		for {
 			over := false
@@ -85,7 +88,7 @@ func (n *notices) watch(listener int) error {
 			}
 		}
 	}()
-	return nil
+	return done, nil
 }
 
 // waiting reports whether a call is waiting, since receiving would otherwise block, and whether no
@@ -152,6 +155,8 @@ func (n *notices) judge(c *notice) (d *Denial, refused unix.Errno) {
 		d.Rule = "no new namespaces"
 	case unix.SYS_IOCTL:
 		d.Rule = "no characters into a terminal's input, no line disciplines"
+	case unix.SYS_PRLIMIT64, unix.SYS_SETRLIMIT:
+		d.Wall, d.Errno, d.Rule = WallLimits, coreRefusal, "the limit of core dumps stays: with another one the kernel would start the host's core handler"
 	case unix.SYS_SOCKET:
 		d.Wall, d.Errno, d.Rule = WallNetwork, refusedSocket(n.options.sockets), socketRuleText(n.options.sockets, c.args[0])
 	}
@@ -178,7 +183,8 @@ func idSetter(nr uint32, args *[6]uint64) (string, bool) {
 // callName returns the name of a call that the filter may send.
 func callName(nr uint32) string {
 	for _, list := range [][]sysCall{forbidden, forbiddenHere, changing,
-		{{unix.SYS_CLONE, "clone"}, {unix.SYS_IOCTL, "ioctl"}, {unix.SYS_SOCKET, "socket"}, {unix.SYS_FCHMOD, "fchmod"}}} {
+		{{unix.SYS_CLONE, "clone"}, {unix.SYS_IOCTL, "ioctl"}, {unix.SYS_SOCKET, "socket"}, {unix.SYS_FCHMOD, "fchmod"},
+			{unix.SYS_PRLIMIT64, "prlimit64"}, {unix.SYS_SETRLIMIT, "setrlimit"}}} {
 		for _, c := range list {
 			if c.nr == nr {
 				return c.name

@@ -22,8 +22,6 @@ type supervisor struct {
 	conn *conn
 	spec *spec
 
-	noted denialLog // refused calls
-
 	mu    sync.Mutex // held from fork until the PID is registered, so that no exit is missed
 	byPID map[int]*guest
 	byID  map[uint64]*guest
@@ -52,9 +50,6 @@ func serve(c *conn, sp *spec) int {
 		}
 	}
 	s.watchMemory(sp.Watch)
-	if err := s.watchNotices(); err != nil {
-		return 1
-	}
 	child := make(chan os.Signal, 1)
 	signal.Notify(child, syscall.SIGCHLD)
 	go func() {
@@ -212,7 +207,6 @@ func (s *supervisor) reap() {
 			if over {
 				st.Exceeded = ExceededMemory
 			}
-			st.Denials = s.noted.take(g.id)
 			_ = s.conn.answer(reply{ID: g.id, Event: evExited, Status: &st})
 		}
 	}
