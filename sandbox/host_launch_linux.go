@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -120,8 +121,10 @@ func launchPlain(ctx context.Context, sp *spec, o launchOptions, patience time.D
 	if argv == nil {
 		argv = []string{"/proc/self/exe"}
 	}
-	sup, err := os.StartProcess(argv[0], append(argv, stageArg, stageSetup), &os.ProcAttr{
-		Dir: "/", Env: []string{"PATH=/usr/bin:/bin", "GOTRACEBACK=none"}, Sys: o.attr,
+	attr := *o.attr
+	attr.Pdeathsig = syscall.SIGKILL // until it serves: see outlive
+	sup, err := startHeld(argv[0], append(argv, stageArg, stageSetup), &os.ProcAttr{
+		Dir: "/", Env: []string{"PATH=/usr/bin:/bin", "GOTRACEBACK=none"}, Sys: &attr,
 		Files: []*os.File{null, null, complaint, guestEnd},
 	})
 	guestEnd.Close()
@@ -151,7 +154,7 @@ func launchPlain(ctx context.Context, sp *spec, o launchOptions, patience time.D
 		}
 		if err == nil {
 			f.Noted = r.over != nil
-			g := newGuestSpawner(c, plainProcess{sup}, false, sp.marker())
+			g := newGuestSpawner(c, sup, false, sp.marker())
 			r.to.Store(g)
 			g.noticed = r.over
 			return g, f, nil
@@ -164,15 +167,39 @@ func launchPlain(ctx context.Context, sp *spec, o launchOptions, patience time.D
 		c.close()
 	}
 	_ = sup.Kill()
-	_, _ = sup.Wait()
+	_ = sup.Wait()
 	return nil, nil, withComplaint(err, complaint)
 }
 
 // plainProcess is a supervisor that is a child of this process.
-type plainProcess struct{ *os.Process }
+type plainProcess struct {
+	*os.Process
+	ended chan struct{} // closed after Wait
+}
+
+// startHeld starts a process from a thread that lives at least as long. Signals for the death of a
+// parent, which bwrap uses too, are sent at the end of the thread that started a process, and a
+// thread of this program ends with a goroutine that is locked to it.
+func startHeld(name string, argv []string, attr *os.ProcAttr) (plainProcess, error) {
+	p := plainProcess{ended: make(chan struct{})}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		var err error
+		p.Process, err = os.StartProcess(name, argv, attr)
+		started <- err
+		if err == nil {
+			<-p.ended
+		}
+	}()
+	err := <-started
+	return p, err
+}
 
 func (p plainProcess) Wait() error {
 	_, err := p.Process.Wait()
+	close(p.ended)
 	return err
 }
 

@@ -130,6 +130,9 @@ func setup(sp *spec) error {
 		}
 		f.Close()
 	}
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return fmt.Errorf("end with the host: %w", err)
+	}
 	// The next stage reads the spec from the socket: the host sends it twice.
 	self := "/proc/self/fd/" + strconv.Itoa(exe)
 	err = syscall.Exec(self, []string{"sandbox", stageArg, stageServe}, []string{"PATH=/usr/bin:/bin", "GOMAXPROCS=2", "GOTRACEBACK=none"})

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"strconv"
 	"sync"
 	"syscall"
@@ -35,6 +36,22 @@ type guest struct {
 	tree *proctree.Tree
 }
 
+// Until a supervisor serves, the kernel ends it with its host, even if the package initialisation of
+// the program hangs. From then on it must outlive the host, to end the commands when its socket is
+// closed. Signals for the death of a parent belong to threads, so main stays on the first one.
+func init() {
+	if stage() == stageServe {
+		runtime.LockOSThread()
+	}
+}
+
+// outlive takes the signal back.
+func outlive() error {
+	err := unix.Prctl(unix.PR_SET_PDEATHSIG, 0, 0, 0, 0)
+	runtime.UnlockOSThread()
+	return err
+}
+
 // serve is the last stage of a supervisor; it returns its exit status.
 func serve(c *conn, sp *spec) int {
 	s := &supervisor{conn: c, spec: sp, byPID: map[int]*guest{}, byID: map[uint64]*guest{}, over: map[uint64]bool{}}
@@ -57,6 +74,9 @@ func serve(c *conn, sp *spec) int {
 			s.reap()
 		}
 	}()
+	if err := outlive(); err != nil {
+		return 1
+	}
 	if err := c.answer(reply{Event: evHello, Facts: observe(sp)}); err != nil {
 		return 1
 	}
