@@ -115,7 +115,7 @@ var procHidden = []string{"/proc/keys", "/proc/key-users", "/proc/kcore", "/proc
 
 // procReadOnly lists what is in /proc besides processes and can be written: settings of the kernel
 // and of devices. No namespace separates most of them.
-var procReadOnly = []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/acpi", "/proc/fs", "/proc/driver", "/proc/scsi", "/proc/asound"}
+var procReadOnly = []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/acpi", "/proc/fs", "/proc/driver", "/proc/scsi", "/proc/asound", "/proc/pressure"}
 
 // maskProc hides and protects these places. It comes after the settings that the sandbox gets.
 func (s *script) maskProc() {
