@@ -64,6 +64,8 @@ type box struct {
 	retainedAt  string   // where it was mounted; its directories still exist
 	queues      *os.File // file system of the sandbox's message queues
 
+	files anonymousFiles // made for commands, if its memory is watched
+
 	insideOnce sync.Once
 	inside     chan func(notThere error) // runs functions on a thread inside, if there is one
 }
@@ -265,6 +267,7 @@ func (d *brokerd) reap(b *box) {
 	d.lost = time.Now()
 	d.mu.Unlock()
 	close(b.gone)
+	b.files.close()
 	b.tell.Close()                          // tells the host that it has ended
 	d.mounter.do(func(*mountThread) error { // on the mounter's thread, so that it is not in use
 		b.fd.Close()

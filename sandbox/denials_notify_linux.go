@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"os"
 	"unsafe"
 
@@ -53,6 +54,7 @@ type notices struct {
 	owner func(pid int) func(Denial)
 	// mayWrite returns why a call could not change the path, or 0.
 	mayWrite func(c *notice, path string) unix.Errno
+	files    *anonymousFiles // makes anonymous files, if the filter sends for them
 }
 
 // watch answers until the sandbox ends. It takes over the listener.
@@ -112,6 +114,10 @@ func (n *notices) next() bool {
 	default:
 		return false
 	}
+	if c.nr == unix.SYS_MEMFD_CREATE && n.files != nil {
+		n.makeFile(&c)
+		return true
+	}
 	d, refused := n.judge(&c)
 	v := verdict{id: c.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 	if refused != 0 {
@@ -122,9 +128,45 @@ func (n *notices) next() bool {
 			record(*d)
 		}
 	}
-	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(n.fd), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&v)))
+	n.send(&v)
 	return true
 }
+
+func (n *notices) send(v *verdict) {
+	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(n.fd), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(v)))
+}
+
+// addition is the kernel's struct seccomp_notif_addfd.
+type addition struct {
+	id       uint64
+	flags    uint32
+	source   uint32
+	target   uint32
+	newFlags uint32
+}
+
+// makeFile answers memfd_create with a file that the broker keeps too. The name is only for show.
+func (n *notices) makeFile(c *notice) {
+	name := peek(c.pid, c.args[0], make([]byte, maxFileName+1))
+	if i := bytes.IndexByte(name, 0); i >= 0 {
+		name = name[:i]
+	}
+	fd, errno := n.files.make(string(name[:min(len(name), maxFileName)]), int(uint32(c.args[1])))
+	if errno == 0 {
+		defer unix.Close(fd)
+		a := addition{id: c.id, flags: unix.SECCOMP_ADDFD_FLAG_SEND, source: uint32(fd)}
+		if c.args[1]&unix.MFD_CLOEXEC != 0 {
+			a.newFlags = unix.O_CLOEXEC
+		}
+		if _, _, errno = unix.Syscall(unix.SYS_IOCTL, uintptr(n.fd), unix.SECCOMP_IOCTL_NOTIF_ADDFD, uintptr(unsafe.Pointer(&a))); errno == 0 {
+			return // the call has returned with the descriptor
+		}
+	}
+	n.send(&verdict{id: c.id, errno: -int32(errno)})
+}
+
+// maxFileName is the longest name of an anonymous file.
+const maxFileName = 249
 
 // valid reports whether the call still waits, and its PID therefore still belongs to the caller.
 func (n *notices) valid(id uint64) bool {
@@ -155,6 +197,8 @@ func (n *notices) judge(c *notice) (d *Denial, refused unix.Errno) {
 		d.Rule = "no new namespaces"
 	case unix.SYS_IOCTL:
 		d.Rule = "no characters into a terminal's input, no line disciplines"
+	case unix.SYS_MEMFD_CREATE: // nobody makes them here, so they are not counted
+		return nil, 0
 	case unix.SYS_PRLIMIT64, unix.SYS_SETRLIMIT:
 		d.Wall, d.Errno, d.Rule = WallLimits, coreRefusal, "the limit of core dumps stays: with another one the kernel would start the host's core handler"
 	case unix.SYS_SOCKET:

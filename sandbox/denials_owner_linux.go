@@ -66,7 +66,8 @@ func (b *box) watchNotices(sp *spec, listener *os.File) error {
 	if err != nil {
 		return os.NewSyscallError("fcntl", err)
 	}
-	n := &notices{options: sp.filter()}
+	b.files.owner = &b.user
+	n := &notices{options: sp.filter(), files: &b.files}
 	n.owner = func(pid int) func(Denial) {
 		r := reply{Event: evDenied, Lineage: lineage(pid, b.pid), ID: markedAs(pid, sp.marker())}
 		return func(d Denial) {

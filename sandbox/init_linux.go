@@ -286,7 +286,7 @@ func (b *box) ready(control *os.File, s *script, sp *spec, id identity, probes w
 		}
 	}
 	if sp.Watch > 0 {
-		if err := b.watchMemory(sp.Watch); err != nil {
+		if err := b.watchMemory(sp.Watch, !sp.HostNet); err != nil {
 			return nil, err
 		}
 	}

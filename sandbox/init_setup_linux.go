@@ -141,7 +141,7 @@ func setup(sp *spec) error {
 
 // filter returns the options of the spec's seccomp filter.
 func (s *spec) filter() filterOptions {
-	return filterOptions{sockets: s.Sockets, notify: true, writes: s.Trace}
+	return filterOptions{sockets: s.Sockets, notify: true, files: s.Watch > 0 && s.Root, writes: s.Trace}
 }
 
 // clearDescriptors leaves only the standard files, the control socket and, until it is executed,

@@ -124,6 +124,7 @@ const retNotify = unix.SECCOMP_RET_USER_NOTIF
 type filterOptions struct {
 	sockets socketRule
 	notify  bool // a listener gets the refused calls, and decides as the filter would
+	files   bool // it also makes anonymous files
 	writes  bool // it also gets calls that may change files, which it allows
 }
 
@@ -178,6 +179,10 @@ func buildFilter(o filterOptions) program {
 		}
 	})
 	p.keepCoreLimit(o)
+	if o.notify && o.files {
+		p.ifEqual(unix.SYS_MEMFD_CREATE, 1)
+		p.ret(retNotify)
+	}
 	for _, m := range modeArgs {
 		p.denyMode(o, m.nr, m.arg)
 	}

@@ -8,6 +8,7 @@ import "os"
 type filterOptions struct {
 	sockets socketRule
 	notify  bool
+	files   bool
 	writes  bool
 }
 
