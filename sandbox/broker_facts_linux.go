@@ -17,7 +17,8 @@ import (
 // separate from the host's.
 var shouldBeReadOnly = []string{"/", "/etc", "/usr", "/var", "/dev"}
 
-// openSetting is a setting of the kernel that everybody may open for writing if its mount allows it.
+// openSetting is a setting of the kernel that everybody may open for writing if its mount allows
+// it.
 const openSetting = "/proc/sys/kernel/ns_last_pid"
 
 // observe looks at an init process from outside and reports what the kernel enforces, whatever the
@@ -55,8 +56,8 @@ func (b *box) observe(sp *spec, id identity, a *initproc.Answer, probes wallProb
 	return f, nil
 }
 
-// interfacesOf lists the network interfaces other than loopback by a process's directory of /proc. It
-// needs no socket.
+// interfacesOf lists the network interfaces other than loopback by a process's directory of /proc.
+// It needs no socket.
 func interfacesOf(dir string) (names []string) {
 	text, err := os.ReadFile(dir + "net/dev")
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/luthier-dev/luthier/sandbox/internal/cgroup"
 	"github.com/luthier-dev/luthier/sandbox/internal/initproc"
+	"github.com/luthier-dev/luthier/sandbox/internal/memfiles"
 	"github.com/luthier-dev/luthier/sandbox/internal/scratch"
 )
 
@@ -64,7 +65,7 @@ type box struct {
 	retainedAt  string   // where it was mounted; its directories still exist
 	queues      *os.File // file system of the sandbox's message queues
 
-	files anonymousFiles // made for commands, if its memory is watched
+	files memfiles.Files // made for commands, if its memory is watched
 
 	insideOnce sync.Once
 	inside     chan func(notThere error) // runs functions on a thread inside, if there is one
@@ -267,7 +268,7 @@ func (d *brokerd) reap(b *box) {
 	d.lost = time.Now()
 	d.mu.Unlock()
 	close(b.gone)
-	b.files.close()
+	b.files.Close()
 	b.tell.Close()                          // tells the host that it has ended
 	d.mounter.do(func(*mountThread) error { // on the mounter's thread, so that it is not in use
 		b.fd.Close()

@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/memfiles"
 )
 
 // A refused call is recorded only on the kernel's word. The seccomp filter sends the calls it
@@ -54,7 +56,7 @@ type notices struct {
 	owner func(pid int) func(Denial)
 	// mayWrite returns why a call could not change the path, or 0.
 	mayWrite func(c *notice, path string) unix.Errno
-	files    *anonymousFiles // makes anonymous files, if the filter sends for them
+	files    *memfiles.Files // makes anonymous files, if the filter sends for them
 }
 
 // watch answers until the sandbox ends. It takes over the listener.
@@ -151,7 +153,7 @@ func (n *notices) makeFile(c *notice) {
 	if i := bytes.IndexByte(name, 0); i >= 0 {
 		name = name[:i]
 	}
-	fd, errno := n.files.make(string(name[:min(len(name), maxFileName)]), int(uint32(c.args[1])))
+	fd, errno := n.files.Make(string(name[:min(len(name), maxFileName)]), int(uint32(c.args[1])))
 	if errno == 0 {
 		defer unix.Close(fd)
 		a := addition{id: c.id, flags: unix.SECCOMP_ADDFD_FLAG_SEND, source: uint32(fd)}

@@ -13,8 +13,8 @@ import (
 )
 
 // watch answers the refused calls of a sandbox whose supervisor, process sup, the host started
-// itself. The supervisor cannot do it: a call of its own would wait for an answer that only it could
-// give, and Go's scheduler does not expect some of these calls, such as socket, to wait.
+// itself. The supervisor cannot do it: a call of its own would wait for an answer that only it
+// could give, and Go's scheduler does not expect some of these calls, such as socket, to wait.
 func (r *refusals) watch(sp *spec, sup int, listener *os.File) error {
 	fd, err := unix.FcntlInt(listener.Fd(), unix.F_DUPFD_CLOEXEC, 3)
 	listener.Close()
@@ -66,7 +66,9 @@ func (b *box) watchNotices(sp *spec, listener *os.File) error {
 	if err != nil {
 		return os.NewSyscallError("fcntl", err)
 	}
-	b.files.owner = &b.user
+	if b.user.Dropped {
+		b.files.UID, b.files.GID = b.user.OutUID, b.user.OutGID
+	}
 	n := &notices{options: sp.filter(), files: &b.files}
 	n.owner = func(pid int) func(Denial) {
 		r := reply{Event: evDenied, Lineage: lineage(pid, b.pid), ID: markedAs(pid, sp.marker())}

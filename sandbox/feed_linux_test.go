@@ -82,8 +82,8 @@ func openTerminal(t *testing.T) (user, term *os.File) {
 }
 
 // TestInputIsNoDescriptorOfTheHost checks that a command can do nothing but read with its standard
-// input, whatever file of the host it comes from: it cannot write to a terminal or a file, leave its
-// root by a directory, or change flags, offset and locks that the host shares.
+// input, whatever file of the host it comes from: it cannot write to a terminal or a file, leave
+// its root by a directory, or change flags, offset and locks that the host shares.
 //
 // Evidence: sandbox · A command holds no descriptor of the host's terminal or files
 func TestInputIsNoDescriptorOfTheHost(t *testing.T) {
@@ -174,8 +174,8 @@ func flagsOf(t *testing.T, f *os.File) (flags int) {
 	return flags
 }
 
-// TestTerminalAsInput checks that a command gets what is typed, and that nothing typed after its end
-// is taken from the host.
+// TestTerminalAsInput checks that a command gets what is typed, and that nothing typed after its
+// end is taken from the host.
 func TestTerminalAsInput(t *testing.T) {
 	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {

@@ -19,8 +19,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// This runs before main in every supervisor of these tests, as the package initialisation of a large
-// host may: calls that a wall refuses, while the garbage collector stops the world again and again.
+// This runs before main in every supervisor of these tests, as the package initialisation of a
+// large host may: calls that a wall refuses, while the garbage collector stops the world again and
+// again.
 func init() {
 	if stage() != stageServe {
 		return
@@ -76,8 +77,8 @@ func TestSilentSupervisor(t *testing.T) {
 	}
 }
 
-// TestSilentBroker checks that a broker that does not answer is killed, and that a request then fails
-// with an error for which another broker is tried.
+// TestSilentBroker checks that a broker that does not answer is killed, and that a request then
+// fails with an error for which another broker is tried.
 func TestSilentBroker(t *testing.T) {
 	b, err := startBroker(t.Context())
 	if err != nil {

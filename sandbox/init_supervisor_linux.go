@@ -36,9 +36,9 @@ type guest struct {
 	tree *proctree.Tree
 }
 
-// Until a supervisor serves, the kernel ends it with its host, even if the package initialisation of
-// the program hangs. From then on it must outlive the host, to end the commands when its socket is
-// closed. Signals for the death of a parent belong to threads, so main stays on the first one.
+// Until a supervisor serves, the kernel ends it with its host, even if the package initialisation
+// of the program hangs. From then on it must outlive the host, to end the commands when its socket
+// is closed. Signals for the death of a parent belong to threads, so main stays on the first one.
 func init() {
 	if stage() == stageServe {
 		runtime.LockOSThread()

@@ -10,12 +10,15 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/memfiles"
+	"github.com/luthier-dev/luthier/sandbox/internal/sockmem"
 )
 
 // Without a control group, whoever sees the sandbox's /proc adds up the memory of its processes, of
 // their files in memory and of its sockets, and ends them all if the sum is over the limit. This is
-// not airtight: memory that is allocated and used within one interval is not prevented, and what the
-// kernel needs for processes, locks and names of files is not counted.
+// not airtight: memory that is allocated and used within one interval is not prevented, and what
+// the kernel needs for processes, locks and names of files is not counted.
 
 // watchEvery is the longest interval between two checks of a busy sandbox.
 const watchEvery = 25 * time.Millisecond
@@ -31,8 +34,8 @@ type memoryWatch struct {
 	// before a process dies. The limit has been exceeded since the given time of sinceBoot.
 	kill func(since int64)
 
-	files   *anonymousFiles // the anonymous files that commands made, or nil if nobody makes them for commands
-	sockets *socketMeter    // or nil if its network is not the sandbox's own
+	files   *memfiles.Files // the anonymous files that commands made, or nil if nobody makes them for commands
+	sockets *sockmem.Meter  // or nil if its network is not the sandbox's own
 }
 
 // look adds the memory up once, and returns how long the next check can wait. It returns an error
@@ -45,7 +48,7 @@ func (w *memoryWatch) look() (time.Duration, error) {
 	}
 	if len(pids) == 0 {
 		if w.files != nil {
-			w.files.close()
+			w.files.Close()
 		}
 		return restEvery, nil
 	}
@@ -146,7 +149,7 @@ func (b *box) watchMemory(limit int64, ownNet bool) (err error) {
 	go func() {
 		defer func() {
 			if w.sockets != nil {
-				w.sockets.close()
+				w.sockets.Close()
 			}
 		}()
 		if err := w.keep(b.gone, look); err != nil {
@@ -159,7 +162,7 @@ func (b *box) watchMemory(limit int64, ownNet bool) (err error) {
 
 // meter returns a meter of the sandbox's sockets. The calling thread, which is inside, stays in the
 // sandbox's network.
-func (b *box) meter() (*socketMeter, error) {
+func (b *box) meter() (*sockmem.Meter, error) {
 	fd, err := unix.Open("/proc/1/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open namespace: %w", err)
@@ -168,7 +171,7 @@ func (b *box) meter() (*socketMeter, error) {
 	if err := unix.Setns(fd, unix.CLONE_NEWNET); err != nil {
 		return nil, fmt.Errorf("enter namespace: %w", err)
 	}
-	return newSocketMeter()
+	return sockmem.New()
 }
 
 func emptyShared() {
@@ -250,7 +253,7 @@ func (w *memoryWatch) sharedMemory(pids []string) (n int64, err error) {
 	}
 	size, seen, pipes := descriptors(pids)
 	if w.files != nil {
-		size = w.files.size(pids, seen, w.limit/4)
+		size = w.files.Size(pids, seen, w.limit/4)
 	}
 	n += size + max(0, pipes-freePipes)*leastPipe
 	if w.sockets == nil {
@@ -260,16 +263,16 @@ func (w *memoryWatch) sharedMemory(pids []string) (n int64, err error) {
 	if err != nil {
 		return n, err
 	}
-	count := used(string(stat))
+	count := sockmem.Used(string(stat))
 	if count == 0 {
 		return n, nil
 	}
-	sockets, err := w.sockets.memory(count)
+	sockets, err := w.sockets.Memory(count)
 	return n + sockets, err
 }
 
-// The memory of pipes of one user is limited by the kernel (pipe-user-pages-soft), except that every
-// pipe gets two pages. A few pipes do not count.
+// The memory of pipes of one user is limited by the kernel (pipe-user-pages-soft), except that
+// every pipe gets two pages. A few pipes do not count.
 const (
 	freePipes = 1024
 	leastPipe = 2 * 4096

@@ -45,9 +45,9 @@ func init() {
 	}
 }
 
-// TestSettingsAreReadOnly checks that no setting of the kernel can be opened for writing inside, that
-// its mount says so where the sandbox has its own /proc, and that what the kernel shows of all the
-// machine's memory and timers is hidden.
+// TestSettingsAreReadOnly checks that no setting of the kernel can be opened for writing inside,
+// that its mount says so where the sandbox has its own /proc, and that what the kernel shows of all
+// the machine's memory and timers is hidden.
 //
 // Evidence: sandbox · Kernel settings in /proc are read-only
 func TestSettingsAreReadOnly(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSilentForkServer checks that a fork server that does not answer is given up with an error, and
-// that closing it does not wait for it.
+// TestSilentForkServer checks that a fork server that does not answer is given up with an error,
+// and that closing it does not wait for it.
 func TestSilentForkServer(t *testing.T) {
 	p, err := NewParent()
 	if err != nil {

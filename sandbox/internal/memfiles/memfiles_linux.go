@@ -1,4 +1,11 @@
-package sandbox
+// Package memfiles makes anonymous files for the commands of a sandbox and tells how much memory
+// they take.
+//
+// An anonymous file (memfd_create) takes memory while anything refers to it: a descriptor, a
+// mapping, or a message with a descriptor that waits in a socket. Nothing lists the last. So
+// whoever watches a sandbox makes these files for the commands and keeps a descriptor of each, by
+// which it sees their sizes wherever they are.
+package memfiles
 
 import (
 	"bytes"
@@ -14,40 +21,37 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An anonymous file (memfd_create) takes memory as long as anything refers to it: a descriptor, a
-// mapping, or a message with a descriptor that waits in a socket. Nothing lists the last. So if the
-// sandbox is watched, the broker makes these files for the commands and keeps a descriptor of each,
-// by which it sees their sizes wherever they are.
+// Files are the anonymous files of a sandbox. The zero value has none.
+type Files struct {
+	// UID and GID own the files, unless they are 0. They are set before the first is made.
+	UID, GID int
 
-// anonymousFiles are the anonymous files of a sandbox.
-type anonymousFiles struct {
-	owner *guestUser // of the files; set before the first is made
 	mu    sync.Mutex
-	files []*anonymousFile
+	files []*file
 }
 
-// anonymousFile is an anonymous file that the broker keeps an eye on.
-type anonymousFile struct {
+// file is an anonymous file that the broker keeps an eye on.
+type file struct {
 	fd    int // opened by itself: it shares nothing with the command's descriptor
 	ino   uint64
 	alone int // consecutive looks in which nothing else seemed to refer to it
 }
 
-// maxAnonymousFiles bounds the files of a sandbox, each of which takes a descriptor of the broker.
-const maxAnonymousFiles = 1024
+// most bounds the files of a sandbox, each of which takes a descriptor of the broker.
+const most = 1024
 
 // aloneFor is the number of looks after which a file that nothing refers to is let go. A descriptor
 // may have moved from one process to another during one look.
 const aloneFor = 4
 
-// make makes an anonymous file and returns a descriptor to hand over.
-func (m *anonymousFiles) make(name string, flags int) (int, unix.Errno) {
+// Make makes an anonymous file and returns a descriptor to hand over.
+func (m *Files) Make(name string, flags int) (int, unix.Errno) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.files) >= maxAnonymousFiles {
-		m.files = slices.DeleteFunc(m.files, func(f *anonymousFile) bool { return f.alone > 0 && f.drop() })
+	if len(m.files) >= most {
+		m.files = slices.DeleteFunc(m.files, func(f *file) bool { return f.alone > 0 && f.drop() })
 	}
-	if len(m.files) >= maxAnonymousFiles {
+	if len(m.files) >= most {
 		return -1, unix.ENFILE
 	}
 	fd, err := unix.MemfdCreate(name, flags|unix.MFD_CLOEXEC)
@@ -59,15 +63,15 @@ func (m *anonymousFiles) make(name string, flags int) (int, unix.Errno) {
 	if err == nil {
 		err = unix.Fstat(fd, &st)
 	}
-	if err == nil && m.owner.Dropped {
-		err = unix.Fchown(fd, m.owner.OutUID, m.owner.OutGID)
+	if err == nil && m.UID != 0 {
+		err = unix.Fchown(fd, m.UID, m.GID)
 	}
 	if err != nil {
 		unix.Close(fd)
 		unix.Close(own)
 		return -1, errnoOf(err)
 	}
-	m.files = append(m.files, &anonymousFile{fd: own, ino: st.Ino})
+	m.files = append(m.files, &file{fd: own, ino: st.Ino})
 	return fd, 0
 }
 
@@ -79,13 +83,13 @@ func errnoOf(err error) unix.Errno {
 	return unix.ENOMEM
 }
 
-// size returns the memory of the files that something refers to. seen are those in descriptor tables.
-// The others are let go after a while, or at once if they take more than spare.
-func (m *anonymousFiles) size(pids []string, seen map[uint64]bool, spare int64) (n int64) {
+// Size returns the memory of the files that something refers to. seen are those in descriptor
+// tables. The others are let go after a while, or at once if they take more than spare.
+func (m *Files) Size(pids []string, seen map[uint64]bool, spare int64) (n int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var elsewhere func(ino uint64) bool
-	m.files = slices.DeleteFunc(m.files, func(f *anonymousFile) bool {
+	m.files = slices.DeleteFunc(m.files, func(f *file) bool {
 		var st unix.Stat_t
 		_ = unix.Fstat(f.fd, &st) // cannot fail
 		size := st.Blocks * 512
@@ -109,7 +113,7 @@ func (m *anonymousFiles) size(pids []string, seen map[uint64]bool, spare int64) 
 }
 
 // writable reports whether anything else can write the file: then the kernel grants no lease.
-func (f *anonymousFile) writable() bool {
+func (f *file) writable() bool {
 	if _, err := unix.FcntlInt(uintptr(f.fd), unix.F_SETLEASE, unix.F_WRLCK); err != nil {
 		return true
 	}
@@ -118,13 +122,13 @@ func (f *anonymousFile) writable() bool {
 }
 
 // drop closes the file.
-func (f *anonymousFile) drop() bool {
+func (f *file) drop() bool {
 	unix.Close(f.fd)
 	return true
 }
 
-// close lets all files go; the sandbox has ended.
-func (m *anonymousFiles) close() {
+// Close lets all files go; the sandbox has ended.
+func (m *Files) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, f := range m.files {
@@ -133,8 +137,8 @@ func (m *anonymousFiles) close() {
 	m.files = nil
 }
 
-// references returns a function that reports whether a process maps a file, or whether any descriptor
-// is in flight, which may be one of the file.
+// references returns a function that reports whether a process maps a file, or whether any
+// descriptor is in flight, which may be one of the file.
 func references(pids []string) func(ino uint64) bool {
 	mapped := map[string]bool{}
 	for _, pid := range pids {

@@ -1,4 +1,7 @@
-package sandbox
+// Package sockmem adds up the memory of the sockets of a network namespace. What waits in sockets
+// is memory of the kernel, which is in no process's resident set, and sockets in flight are in no
+// process's descriptor table. The kernel lists them all with their memory (see sock_diag(7)).
+package sockmem
 
 import (
 	"encoding/binary"
@@ -11,18 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What waits in sockets is memory of the kernel, which is in no process's resident set, and sockets
-// in flight are in no process's descriptor table. The kernel lists all sockets of a network
-// namespace with their memory (see sock_diag(7)).
-
-// socketMeter adds up the memory of the sockets of the network namespace in which it was made.
-type socketMeter struct {
+// Meter adds up the memory of the sockets of the network namespace in which it was made.
+type Meter struct {
 	fd  int
 	max int64 // the largest buffer that a socket can have
 	seq uint32
 }
 
-func newSocketMeter() (*socketMeter, error) {
+// New returns a meter of the calling thread's network namespace.
+func New() (*Meter, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
 		return nil, os.NewSyscallError("socket", err)
@@ -32,7 +32,7 @@ func newSocketMeter() (*socketMeter, error) {
 		unix.Close(fd)
 		return nil, os.NewSyscallError("setsockopt", err)
 	}
-	m := &socketMeter{fd: fd, max: 2 * 212992} // the kernel doubles its default of 212992
+	m := &Meter{fd: fd, max: 2 * 212992} // the kernel doubles its default of 212992
 	if b, err := os.ReadFile("/proc/sys/net/core/wmem_max"); err == nil {
 		if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && n > 0 {
 			m.max = max(m.max, 2*n)
@@ -41,10 +41,11 @@ func newSocketMeter() (*socketMeter, error) {
 	return m, nil
 }
 
-func (m *socketMeter) close() { unix.Close(m.fd) }
+// Close closes the meter.
+func (m *Meter) Close() { unix.Close(m.fd) }
 
-// used returns the number of sockets, by the first line of a file like /proc/net/sockstat.
-func used(sockstat string) int64 {
+// Used returns the number of sockets, by the first line of a file like /proc/net/sockstat.
+func Used(sockstat string) int64 {
 	line, _, _ := strings.Cut(sockstat, "\n")
 	n, err := strconv.ParseInt(strings.TrimPrefix(line, "sockets: used "), 10, 64)
 	if err != nil {
@@ -53,9 +54,9 @@ func used(sockstat string) int64 {
 	return n
 }
 
-// memory returns the memory of all sockets, in bytes. If the kernel cannot list a kind, each of the
+// Memory returns the memory of all sockets, in bytes. If the kernel cannot list a kind, each of the
 // n sockets beyond a few counts as if its buffer were full.
-func (m *socketMeter) memory(n int64) (sum int64, err error) {
+func (m *Meter) Memory(n int64) (sum int64, err error) {
 	for _, q := range diagQueries {
 		err := m.dump(q, func(body []byte) { sum += q.weigh(m, body) })
 		if errors.Is(err, unix.ENOENT) && q.family == unix.AF_UNIX {
@@ -75,7 +76,7 @@ const unlistedSockets = 32
 type diagQuery struct {
 	family uint8
 	body   []byte // the request after the header
-	weigh  func(m *socketMeter, body []byte) int64
+	weigh  func(m *Meter, body []byte) int64
 }
 
 var diagQueries = []diagQuery{
@@ -122,7 +123,7 @@ func netlinkDiagRequest() []byte {
 }
 
 // dump sends a query and calls f with every answer.
-func (m *socketMeter) dump(q diagQuery, f func(body []byte)) error {
+func (m *Meter) dump(q diagQuery, f func(body []byte)) error {
 	m.seq++
 	const sockDiagByFamily = 20
 	b := make([]byte, unix.SizeofNlMsghdr, unix.SizeofNlMsghdr+len(q.body))
@@ -149,7 +150,7 @@ func (m *socketMeter) dump(q diagQuery, f func(body []byte)) error {
 }
 
 // answers calls f with the answers in a datagram, and reports whether they are the last ones.
-func (m *socketMeter) answers(b []byte, f func(body []byte)) (over bool, err error) {
+func (m *Meter) answers(b []byte, f func(body []byte)) (over bool, err error) {
 	for len(b) >= unix.SizeofNlMsghdr {
 		size := int(binary.NativeEndian.Uint32(b))
 		if size < unix.SizeofNlMsghdr || size > len(b) {
@@ -202,8 +203,8 @@ func held(info []byte) int64 {
 	return word(info, memReceived) + max(word(info, memSent), word(info, memQueued)) + word(info, memOptions) + word(info, memBacklog)
 }
 
-func weighInet(_ *socketMeter, body []byte) int64 { return held(attribute(body, 72, inetMemory)) }
-func weighNetlink(_ *socketMeter, body []byte) int64 {
+func weighInet(_ *Meter, body []byte) int64 { return held(attribute(body, 72, inetMemory)) }
+func weighNetlink(_ *Meter, body []byte) int64 {
 	return held(attribute(body, 28, netlinkMemory))
 }
 
@@ -215,9 +216,9 @@ const (
 	datagramMost  = 8 << 20
 )
 
-// weighUnix returns the memory of a Unix socket. What waits to be read is billed to the sender, which
-// is not listed any more if it has been closed; then only the length of what waits is known.
-func weighUnix(m *socketMeter, body []byte) int64 {
+// weighUnix returns the memory of a Unix socket. What waits to be read is billed to the sender,
+// which is not listed any more if it has been closed; then only the length of what waits is known.
+func weighUnix(m *Meter, body []byte) int64 {
 	if len(body) < 16 {
 		return 0
 	}
