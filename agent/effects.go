@@ -90,5 +90,5 @@ func (e Effects) String() string {
 	if len(parts) == 0 {
 		return "none"
 	}
-	return strings.Join(parts, "; ")
+	return visibleLine(strings.Join(parts, "; "))
 }

@@ -75,7 +75,7 @@ func (a *Agent) findTool(name string) (Tool, ToolSpec) {
 	return nil, ToolSpec{}
 }
 
-// String formats the explanation for a human reader.
+// String formats the explanation for a human reader, with every text as [Visible].
 func (e Explanation) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s (%s)", e.Call.Name, e.Verdict.Decision, e.Verdict.Rule)
@@ -96,5 +96,5 @@ func (e Explanation) String() string {
 	if e.Description.Detail != "" {
 		fmt.Fprintf(&b, "\n%s", strings.TrimRight(e.Description.Detail, "\n"))
 	}
-	return b.String()
+	return Visible(b.String())
 }

@@ -84,7 +84,7 @@ func permissionRequest(s *Session, t Tool, spec *ToolSpec, tc ToolCall, e Effect
 		}
 	}()
 	if d, ok := t.(Describer); ok {
-		req.Description = d.DescribeCall(tc)
+		req.Description = d.DescribeCall(tc).visible()
 	}
 	return req
 }

@@ -35,7 +35,8 @@ type Describer interface {
 	DescribeCall(call ToolCall) CallDescription
 }
 
-// CallDescription explains a call.
+// CallDescription explains a call. In a [PermissionRequest] and an [Explanation] its title, detail
+// and place are [Visible].
 type CallDescription struct {
 	Title  string // one line, such as "run: go test ./..."
 	Exact  string // the canonical text an exact-command grant binds to; empty means name plus arguments

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,6 +16,10 @@ import (
 // shouldBeReadOnly lists directories in which nothing can be written if a sandbox's files are
 // separate from the host's.
 var shouldBeReadOnly = []string{"/", "/etc", "/usr", "/var", "/dev"}
+
+// openSetting is a setting of the kernel that everybody may open for writing if its mount allows
+// it.
+const openSetting = "/proc/sys/kernel/ns_last_pid"
 
 // observe looks at an init process from outside and reports what the kernel enforces, whatever the
 // spec asked for.
@@ -34,16 +39,10 @@ func (b *box) observe(sp *spec, id identity, a *initproc.Answer, probes wallProb
 	}
 	f.privileges(st)
 	f.Sockets = !(f.Seccomp && sp.HostNet)
-	if text, err := os.ReadFile(dir + "net/dev"); err == nil {
-		for line := range strings.Lines(string(text)) {
-			if name, _, ok := strings.Cut(strings.TrimSpace(line), ":"); ok && name != "lo" {
-				f.Interfaces = append(f.Interfaces, name)
-			}
-		}
-	}
+	f.Interfaces = interfacesOf(dir)
 	for i, bit := range probes.written {
 		if a.Probes&bit != 0 {
-			f.Written = append(f.Written, shouldBeReadOnly[i])
+			f.Written = append(f.Written, append(slices.Clip(shouldBeReadOnly), openSetting)[i])
 		}
 	}
 	if a.Probes&probes.maxPID != 0 {
@@ -55,6 +54,21 @@ func (b *box) observe(sp *spec, id identity, a *initproc.Answer, probes wallProb
 	}
 	f.Limits = limitsInForce(b.pid, sp.Limits)
 	return f, nil
+}
+
+// interfacesOf lists the network interfaces other than loopback by a process's directory of /proc.
+// It needs no socket.
+func interfacesOf(dir string) (names []string) {
+	text, err := os.ReadFile(dir + "net/dev")
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(text)) {
+		if name, _, ok := strings.Cut(strings.TrimSpace(line), ":"); ok && name != "lo" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // namespacesOf identifies the namespaces of a process by its directory of /proc.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/luthier-dev/luthier/sandbox/internal/cgroup"
 	"github.com/luthier-dev/luthier/sandbox/internal/initproc"
+	"github.com/luthier-dev/luthier/sandbox/internal/memfiles"
 	"github.com/luthier-dev/luthier/sandbox/internal/scratch"
 )
 
@@ -63,6 +64,8 @@ type box struct {
 	retainedKey string
 	retainedAt  string   // where it was mounted; its directories still exist
 	queues      *os.File // file system of the sandbox's message queues
+
+	files memfiles.Files // made for commands, if its memory is watched
 
 	insideOnce sync.Once
 	inside     chan func(notThere error) // runs functions on a thread inside, if there is one
@@ -265,6 +268,7 @@ func (d *brokerd) reap(b *box) {
 	d.lost = time.Now()
 	d.mu.Unlock()
 	close(b.gone)
+	b.files.Close()
 	b.tell.Close()                          // tells the host that it has ended
 	d.mounter.do(func(*mountThread) error { // on the mounter's thread, so that it is not in use
 		b.fd.Close()

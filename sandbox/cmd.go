@@ -20,9 +20,11 @@ type Cmd struct {
 	// Env is added to the sandbox's environment as KEY=value and takes precedence over it.
 	Env []string
 
-	// Stdin is the command's input; nil is empty input. An *os.File is passed as it is, with all
-	// the access it gives. Any other reader is copied until the command ends; a read that still
-	// blocks then is not waited for.
+	// Stdin is the command's input; nil is empty input. It is copied through a pipe until the
+	// command ends, also if it is an *os.File: a command holds no descriptor of the host, so it
+	// cannot write to a terminal or change what others share with it. More may be read from it than
+	// the command reads. From an *os.File nothing is read after the command has ended; a read of
+	// another reader that still blocks then is not waited for.
 	Stdin io.Reader
 	// OpenStdin keeps the input open for Process.Write until CloseStdin. It cannot be combined with
 	// Stdin.

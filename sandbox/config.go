@@ -86,7 +86,8 @@ type Limits struct {
 	Processes int64
 	// MemoryTotal limits the memory of the whole sandbox, in bytes. It is enforced by a control
 	// group or, if none can be made, by a watchdog that ends all commands when the limit is
-	// exceeded (TierNamespaces only). Exit.Exceeded reports it. Default: none.
+	// exceeded (TierNamespaces only). The watchdog counts processes, shared memory, anonymous files
+	// and what waits in sockets. Exit.Exceeded reports it. Default: none.
 	MemoryTotal int64
 	// CPU limits the processor time of the whole sandbox, as a number of processors such as 1.5. It
 	// needs a control group. Default: all processors.

@@ -10,8 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -108,7 +106,7 @@ func (n *notices) changing(c *notice) *Denial {
 	if path == "" || path == "/" || within(path, "/proc") {
 		return nil // the content of /proc depends on the process that looks
 	}
-	errno := n.mayWrite(uint32(c.nr), path)
+	errno := n.mayWrite(c, path)
 	if errno == 0 && n.rules != nil && !n.rules.writable(path) {
 		errno = unix.EACCES
 	}
@@ -125,19 +123,19 @@ func (n *notices) changing(c *notice) *Denial {
 
 // writable checks the file for calls that change a file, and its directory for calls that change
 // the directory, and returns the reason if it is not writable. A path whose directory does not
-// exist is not a matter of permissions.
-func writable(nr uint32, path string) unix.Errno {
+// exist is not a matter of permissions. may reports whether a path may be written.
+func writable(nr uint32, path string, may func(path string) error) unix.Errno {
 	err := error(unix.ENOENT)
 	switch nr {
 	case unix.SYS_OPENAT, unix.SYS_TRUNCATE, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2:
-		err = unix.Faccessat(unix.AT_FDCWD, path, unix.W_OK, 0)
+		err = may(path)
 	default:
 		if name := callName(nr); name == "open" || name == "creat" || name == "chmod" {
-			err = unix.Faccessat(unix.AT_FDCWD, path, unix.W_OK, 0)
+			err = may(path)
 		}
 	}
 	if err == unix.ENOENT {
-		err = unix.Faccessat(unix.AT_FDCWD, filepath.Dir(path), unix.W_OK, 0)
+		err = may(filepath.Dir(path))
 	}
 	switch err {
 	case unix.EROFS, unix.EACCES, unix.EPERM:
@@ -145,6 +143,9 @@ func writable(nr uint32, path string) unix.Errno {
 	}
 	return 0
 }
+
+// access reports whether the caller may write a path, as access(2).
+func access(path string) error { return unix.Faccessat(unix.AT_FDCWD, path, unix.W_OK, 0) }
 
 // writable reports whether the rules let a path be written. access(2) does not consult Landlock, so
 // its rules are checked here.
@@ -167,44 +168,4 @@ func socketRuleText(r socketRule, family uint64) string {
 		have = "no sockets: the network is the host's"
 	}
 	return fmt.Sprintf("family %d: %s", family, have)
-}
-
-// commandOf finds the command that a process belongs to: by its session, which each command starts,
-// or else by its parents.
-func (s *supervisor) commandOf(pid int) uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for range 64 {
-		parent, session := parentAndSession(pid)
-		for _, p := range []int{pid, session, parent} {
-			if g := s.byPID[p]; g != nil {
-				return g.id
-			}
-		}
-		if pid = parent; pid <= 1 {
-			break
-		}
-	}
-	if len(s.byID) == 1 { // an orphan that started its own session
-		for id := range s.byID {
-			return id
-		}
-	}
-	return 0
-}
-
-// parentAndSession reads /proc/PID/stat.
-func parentAndSession(pid int) (parent, session int) {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return 0, 0
-	}
-	_, rest, _ := strings.Cut(string(b[bytes.LastIndexByte(b, ')')+1:]), " ")
-	f := strings.Fields(rest) // state, parent, group, session
-	if len(f) < 4 {
-		return 0, 0
-	}
-	parent, _ = strconv.Atoi(f[1])
-	session, _ = strconv.Atoi(f[3])
-	return parent, session
 }

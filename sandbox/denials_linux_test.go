@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -153,18 +155,32 @@ func init() {
 		}
 		return os.ErrPermission
 	}
-	helpers["core"] = func([]string) error { // runs if the limit could be set to zero
-		var now unix.Rlimit
-		if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+	helpers["core"] = func([]string) error { // runs if the limit is changed, or seems to be
+		var was, now unix.Rlimit
+		if err := unix.Getrlimit(unix.RLIMIT_CORE, &was); err != nil {
 			return err
+		}
+		low, high := unix.Rlimit{}, unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY}
+		for name, set := range map[string]func() error{
+			"prlimit":   func() error { return unix.Prlimit(0, unix.RLIMIT_CORE, &low, nil) },
+			"by pid":    func() error { return unix.Prlimit(os.Getpid(), unix.RLIMIT_CORE, &low, nil) },
+			"parent":    func() error { return unix.Prlimit(os.Getppid(), unix.RLIMIT_CORE, &low, nil) },
+			"high":      func() error { return unix.Prlimit(0, unix.RLIMIT_CORE, &high, nil) },
+			"soft":      func() error { return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Max: was.Max}) },
+			"setrlimit": func() error { return setLimitDirectly(unix.RLIMIT_CORE, &low) },
+		} {
+			if err := set(); err == nil {
+				fmt.Println(name)
+				return nil
+			}
 		}
 		if err := unix.Getrlimit(unix.RLIMIT_CORE, &now); err != nil {
 			return err
 		}
-		if now.Max != 0 {
-			return os.ErrPermission
+		if now != was {
+			return nil
 		}
-		return nil
+		return os.ErrPermission
 	}
 	helpers["socketpair"] = func([]string) error {
 		fds, err := unix.Socketpair(unix.AF_TIPC, unix.SOCK_STREAM, 0)
@@ -181,6 +197,32 @@ func init() {
 		}
 		return unix.IoctlSetPointerInt(fd, unix.TIOCSETD, 0)
 	}
+}
+
+// setLimitDirectly makes the call that libraries no longer use.
+func setLimitDirectly(which int, l *unix.Rlimit) error {
+	if _, _, errno := unix.Syscall(unix.SYS_SETRLIMIT, uintptr(which), uintptr(unsafe.Pointer(l)), 0); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// TestCoreLimitRefusalIsReported checks that a change of the limit of core dumps fails, also from a
+// shell, and that the host learns of it. Reading the limit works.
+//
+// Evidence: sandbox · A change of the limit of core dumps fails and is reported
+func TestCoreLimitRefusalIsReported(t *testing.T) {
+	t.Parallel()
+	isolated(t, func(t *testing.T, cfg Config) {
+		sb := open(t, cfg)
+		exit := mustExec(t, sb, Cmd{Args: []string{"sh", "-c", "ulimit -c; ulimit -S -c 0"}})
+		if exit.Success() || len(exit.Stdout.String()) == 0 {
+			t.Errorf("%v: %q, %q", exit, exit.Stdout, exit.Stderr)
+		}
+		if !slices.ContainsFunc(exit.Denials, func(d Denial) bool { return d.Wall == WallLimits && d.Errno == syscall.EINVAL }) && !slices.Contains(sb.Isolation().Missing, noListener) {
+			t.Errorf("denials %v", exit.Denials)
+		}
+	})
 }
 
 func TestCoreHandlerAndOddCalls(t *testing.T) {
@@ -230,7 +272,7 @@ func TestListenerRefusesWhatTheFilterDoes(t *testing.T) {
 				t.Errorf("writes %v: open call %d is let through", writes, m.nr)
 			}
 		}
-		for _, nr := range []uint32{unix.SYS_CLONE, unix.SYS_IOCTL, unix.SYS_SOCKET} {
+		for _, nr := range []uint32{unix.SYS_CLONE, unix.SYS_IOCTL, unix.SYS_SOCKET, unix.SYS_PRLIMIT64, unix.SYS_SETRLIMIT} {
 			if call(nr) == 0 {
 				t.Errorf("writes %v: call %d is let through", writes, nr)
 			}

@@ -3,15 +3,18 @@
 package sandbox
 
 import (
+	"bytes"
 	"os"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/memfiles"
 )
 
 // A refused call is recorded only on the kernel's word. The seccomp filter sends the calls it
-// refuses, and connect, to a listener: the broker that made the sandbox, or its supervisor if there
-// is one. Calls that are not refused never come here, except connect, whose address only the
+// refuses, and connect, to a listener: the broker that made the sandbox, or the host if there is a
+// supervisor. Calls that are not refused never come here, except connect, whose address only the
 // caller's memory shows.
 //
 // The listener decides about calls that the filter refuses, and it decides by the registers alone,
@@ -52,11 +55,12 @@ type notices struct {
 	// denial for it.
 	owner func(pid int) func(Denial)
 	// mayWrite returns why a call could not change the path, or 0.
-	mayWrite func(nr uint32, path string) unix.Errno
+	mayWrite func(c *notice, path string) unix.Errno
+	files    *memfiles.Files // makes anonymous files, if the filter sends for them
 }
 
-// watch answers until the sandbox ends.
-func (n *notices) watch(listener int) error {
+// watch answers until the sandbox ends. It takes over the listener.
+func (n *notices) watch(listener int) (over <-chan struct{}, err error) {
 	n.fd = listener
 	unix.CloseOnExec(listener)
 	// Whoever waits for an answer runs next on this processor (Linux 6.6).
@@ -64,15 +68,18 @@ func (n *notices) watch(listener int) error {
 	// The runtime's poller waits for the next call, so that an idle sandbox does not occupy a
 	// thread.
 	if err := unix.SetNonblock(listener, true); err != nil {
-		return os.NewSyscallError("fcntl", err)
+		unix.Close(listener)
+		return nil, os.NewSyscallError("fcntl", err)
 	}
 	f := os.NewFile(uintptr(listener), "seccomp")
 	raw, err := f.SyscallConn()
 	if err != nil {
 		f.Close()
-		return err
+		return nil, err
 	}
+	done := make(chan struct{})
 	go func() {
+		defer close(done)
 		defer f.Close()
 		for {
 			over := false
@@ -85,7 +92,7 @@ func (n *notices) watch(listener int) error {
 			}
 		}
 	}()
-	return nil
+	return done, nil
 }
 
 // waiting reports whether a call is waiting, since receiving would otherwise block, and whether no
@@ -109,6 +116,10 @@ func (n *notices) next() bool {
 	default:
 		return false
 	}
+	if c.nr == unix.SYS_MEMFD_CREATE && n.files != nil {
+		n.makeFile(&c)
+		return true
+	}
 	d, refused := n.judge(&c)
 	v := verdict{id: c.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 	if refused != 0 {
@@ -119,9 +130,45 @@ func (n *notices) next() bool {
 			record(*d)
 		}
 	}
-	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(n.fd), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&v)))
+	n.send(&v)
 	return true
 }
+
+func (n *notices) send(v *verdict) {
+	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(n.fd), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(v)))
+}
+
+// addition is the kernel's struct seccomp_notif_addfd.
+type addition struct {
+	id       uint64
+	flags    uint32
+	source   uint32
+	target   uint32
+	newFlags uint32
+}
+
+// makeFile answers memfd_create with a file that the broker keeps too. The name is only for show.
+func (n *notices) makeFile(c *notice) {
+	name := peek(c.pid, c.args[0], make([]byte, maxFileName+1))
+	if i := bytes.IndexByte(name, 0); i >= 0 {
+		name = name[:i]
+	}
+	fd, errno := n.files.Make(string(name[:min(len(name), maxFileName)]), int(uint32(c.args[1])))
+	if errno == 0 {
+		defer unix.Close(fd)
+		a := addition{id: c.id, flags: unix.SECCOMP_ADDFD_FLAG_SEND, source: uint32(fd)}
+		if c.args[1]&unix.MFD_CLOEXEC != 0 {
+			a.newFlags = unix.O_CLOEXEC
+		}
+		if _, _, errno = unix.Syscall(unix.SYS_IOCTL, uintptr(n.fd), unix.SECCOMP_IOCTL_NOTIF_ADDFD, uintptr(unsafe.Pointer(&a))); errno == 0 {
+			return // the call has returned with the descriptor
+		}
+	}
+	n.send(&verdict{id: c.id, errno: -int32(errno)})
+}
+
+// maxFileName is the longest name of an anonymous file.
+const maxFileName = 249
 
 // valid reports whether the call still waits, and its PID therefore still belongs to the caller.
 func (n *notices) valid(id uint64) bool {
@@ -152,6 +199,10 @@ func (n *notices) judge(c *notice) (d *Denial, refused unix.Errno) {
 		d.Rule = "no new namespaces"
 	case unix.SYS_IOCTL:
 		d.Rule = "no characters into a terminal's input, no line disciplines"
+	case unix.SYS_MEMFD_CREATE: // nobody makes them here, so they are not counted
+		return nil, 0
+	case unix.SYS_PRLIMIT64, unix.SYS_SETRLIMIT:
+		d.Wall, d.Errno, d.Rule = WallLimits, coreRefusal, "the limit of core dumps stays: with another one the kernel would start the host's core handler"
 	case unix.SYS_SOCKET:
 		d.Wall, d.Errno, d.Rule = WallNetwork, refusedSocket(n.options.sockets), socketRuleText(n.options.sockets, c.args[0])
 	}
@@ -178,7 +229,8 @@ func idSetter(nr uint32, args *[6]uint64) (string, bool) {
 // callName returns the name of a call that the filter may send.
 func callName(nr uint32) string {
 	for _, list := range [][]sysCall{forbidden, forbiddenHere, changing,
-		{{unix.SYS_CLONE, "clone"}, {unix.SYS_IOCTL, "ioctl"}, {unix.SYS_SOCKET, "socket"}, {unix.SYS_FCHMOD, "fchmod"}}} {
+		{{unix.SYS_CLONE, "clone"}, {unix.SYS_IOCTL, "ioctl"}, {unix.SYS_SOCKET, "socket"}, {unix.SYS_FCHMOD, "fchmod"},
+			{unix.SYS_PRLIMIT64, "prlimit64"}, {unix.SYS_SETRLIMIT, "setrlimit"}}} {
 		for _, c := range list {
 			if c.nr == nr {
 				return c.name

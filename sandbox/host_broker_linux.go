@@ -34,15 +34,20 @@ const brokerIdle = 5 * time.Second
 // brokerPatience is the time that a broker gets to end by itself.
 const brokerPatience = 10 * time.Second
 
+// brokerAnswerPatience is the time that a broker gets to answer. It includes birthPatience, which
+// the broker gives to an init process.
+const brokerAnswerPatience = 3 * time.Minute
+
 // errBrokerGone means that the broker died; another one may work.
 var errBrokerGone = errors.New("the broker has died")
 
 // broker is the host's side of a broker.
 type broker struct {
-	conn *conn
-	proc *os.Process
-	euid int      // effective uid that it was started with
-	host hostView // the host's namespaces at that time, to compare with its sandboxes'
+	conn     *conn
+	proc     *os.Process
+	euid     int           // effective uid that it was started with
+	patience time.Duration // for an answer
+	host     hostView      // the host's namespaces at that time, to compare with its sandboxes'
 
 	mu    sync.Mutex
 	users int // sandboxes and requests; listen runs while there are any
@@ -104,7 +109,7 @@ func startBroker(ctx context.Context) (*broker, error) {
 	c, err := newConn(hostEnd)
 	if err == nil {
 		c.shareTypes()
-		b := &broker{conn: c, proc: proc, euid: os.Geteuid(), host: lookAtHost(), asks: map[uint64]chan brokerAnswer{}, boxes: map[*guestSpawner]struct{}{}}
+		b := &broker{conn: c, proc: proc, euid: os.Geteuid(), patience: brokerAnswerPatience, host: lookAtHost(), asks: map[uint64]chan brokerAnswer{}, boxes: map[*guestSpawner]struct{}{}}
 		b.enter()
 		if _, _, err = b.ask(ctx, brokerRequest{Op: opHello}); err == nil {
 			return b, nil
@@ -241,7 +246,7 @@ func (b *broker) fail(err error) {
 }
 
 // ask sends a request and waits for the answer even if ctx ends: otherwise nobody would own what
-// the request made. A broker answers soon or dies.
+// the request made. A broker that does not answer is killed.
 func (b *broker) ask(ctx context.Context, r brokerRequest, files ...*os.File) (brokerReply, []*os.File, error) {
 	if err := ctx.Err(); err != nil {
 		return brokerReply{}, nil, context.Cause(ctx)
@@ -262,11 +267,28 @@ func (b *broker) ask(ctx context.Context, r brokerRequest, files ...*os.File) (b
 		b.mu.Unlock()
 		return brokerReply{}, nil, fmt.Errorf("%w: %v", errBrokerGone, err)
 	}
-	a := <-ch
+	a := b.await(ch, r.Op)
 	if a.err == nil {
 		a.err = a.reply.Error.err()
 	}
 	return a.reply, a.files, a.err
+}
+
+// await waits for an answer.
+func (b *broker) await(ch <-chan brokerAnswer, op string) brokerAnswer {
+	t := time.NewTimer(b.patience)
+	defer t.Stop()
+	select {
+	case a := <-ch:
+		return a
+	case <-t.C:
+		_ = b.proc.Kill() // listen then answers everybody
+		a := <-ch
+		if a.err != nil {
+			a.err = fmt.Errorf("no answer to %q in %v, so it was killed: %w", op, b.patience, a.err)
+		}
+		return a
+	}
 }
 
 // adopt registers g to end with the broker.

@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // launchOptions configure how a supervisor's process is made: by the broker, in new namespaces, or
@@ -25,7 +28,7 @@ type launchOptions struct {
 func launch(ctx context.Context, sp *spec, o launchOptions) (*guestSpawner, *facts, error) {
 	sp.ID = rand.Text()
 	if o.broker == nil {
-		return launchPlain(ctx, sp, o)
+		return launchPlain(ctx, sp, o, birthPatience)
 	}
 	o.broker.Spec, o.broker.Cgroups = sp, o.cgroups
 	for again := true; ; again = false {
@@ -96,7 +99,7 @@ func (s *brokered) end() error {
 
 // launchPlain starts the process from here. The process shares the host's namespaces, or a system
 // helper makes new ones, so no full fork is needed.
-func launchPlain(ctx context.Context, sp *spec, o launchOptions) (*guestSpawner, *facts, error) {
+func launchPlain(ctx context.Context, sp *spec, o launchOptions, patience time.Duration) (*guestSpawner, *facts, error) {
 	hostEnd, guestEnd, err := socketPair()
 	if err != nil {
 		return nil, nil, err
@@ -118,8 +121,10 @@ func launchPlain(ctx context.Context, sp *spec, o launchOptions) (*guestSpawner,
 	if argv == nil {
 		argv = []string{"/proc/self/exe"}
 	}
-	sup, err := os.StartProcess(argv[0], append(argv, stageArg, stageSetup), &os.ProcAttr{
-		Dir: "/", Env: []string{"PATH=/usr/bin:/bin", "GOTRACEBACK=none"}, Sys: o.attr,
+	attr := *o.attr
+	attr.Pdeathsig = syscall.SIGKILL // until it serves: see outlive
+	sup, err := startHeld(argv[0], append(argv, stageArg, stageSetup), &os.ProcAttr{
+		Dir: "/", Env: []string{"PATH=/usr/bin:/bin", "GOTRACEBACK=none"}, Sys: &attr,
 		Files: []*os.File{null, null, complaint, guestEnd},
 	})
 	guestEnd.Close()
@@ -128,6 +133,9 @@ func launchPlain(ctx context.Context, sp *spec, o launchOptions) (*guestSpawner,
 		return nil, nil, err
 	}
 	c, err := newConn(hostEnd)
+	if err == nil { // whatever keeps the supervisor from its work, nobody waits for it for ever
+		err = c.sock.SetDeadline(time.Now().Add(patience))
+	}
 	for _, group := range o.cgroups {
 		if err == nil {
 			err = os.WriteFile(group, []byte(strconv.Itoa(sup.Pid)), 0)
@@ -140,23 +148,58 @@ func launchPlain(ctx context.Context, sp *spec, o launchOptions) (*guestSpawner,
 	}
 	if err == nil {
 		var f *facts
-		if f, err = greet(ctx, c); err == nil {
-			return newGuestSpawner(c, plainProcess{sup}, false, sp.marker()), f, nil
+		r := &refusals{}
+		if f, err = greet(ctx, c, func(listener *os.File) error { return r.watch(sp, sup.Pid, listener) }); err == nil {
+			err = c.sock.SetDeadline(time.Time{})
 		}
+		if err == nil {
+			f.Noted = r.over != nil
+			g := newGuestSpawner(c, sup, false, sp.marker())
+			r.to.Store(g)
+			g.noticed = r.over
+			return g, f, nil
+		}
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = fmt.Errorf("supervisor did not report its walls in %v: is the machine overloaded, or does the package initialisation of this program, which runs in the supervisor too, wait for something?", patience)
 	}
 	if c != nil {
 		c.close()
 	}
 	_ = sup.Kill()
-	_, _ = sup.Wait()
+	_ = sup.Wait()
 	return nil, nil, withComplaint(err, complaint)
 }
 
 // plainProcess is a supervisor that is a child of this process.
-type plainProcess struct{ *os.Process }
+type plainProcess struct {
+	*os.Process
+	ended chan struct{} // closed after Wait
+}
+
+// startHeld starts a process from a thread that lives at least as long. Signals for the death of a
+// parent, which bwrap uses too, are sent at the end of the thread that started a process, and a
+// thread of this program ends with a goroutine that is locked to it.
+func startHeld(name string, argv []string, attr *os.ProcAttr) (plainProcess, error) {
+	p := plainProcess{ended: make(chan struct{})}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		var err error
+		p.Process, err = os.StartProcess(name, argv, attr)
+		started <- err
+		if err == nil {
+			<-p.ended
+		}
+	}()
+	err := <-started
+	return p, err
+}
 
 func (p plainProcess) Wait() error {
 	_, err := p.Process.Wait()
+	close(p.ended)
 	return err
 }
 
@@ -169,11 +212,24 @@ func withComplaint(err error, complaint *os.File) error {
 	return err
 }
 
-// greet waits for the second stage's report.
-func greet(ctx context.Context, c *conn) (*facts, error) {
+// refusals answers the refused calls of a sandbox whose supervisor the host started itself.
+type refusals struct {
+	to   atomic.Pointer[guestSpawner] // who records them, once commands can start
+	over <-chan struct{}              // closed when no more can come; nil if there is no listener
+}
+
+// greet waits for the second stage's report. Before it may come a listener, which is passed on.
+func greet(ctx context.Context, c *conn, listener func(*os.File) error) (*facts, error) {
 	stop := context.AfterFunc(ctx, func() { _ = c.sock.Close() })
 	defer stop()
-	r, err := c.listen()
+	r, files, err := c.listenFiles()
+	if err == nil && r.Event == evListener && len(files) == 1 {
+		if err := listener(files[0]); err != nil {
+			return nil, fmt.Errorf("watch refused calls: %w", err)
+		}
+		r, files, err = c.listenFiles()
+	}
+	closeFiles(files)
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)

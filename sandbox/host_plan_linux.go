@@ -131,6 +131,11 @@ func (p *plan) tools(cfg *Config, ws *workspace) ([]grant, error) {
 				p.add(mount{Kind: mountSymlink, Source: real, Target: dir})
 			}
 		}
+		for _, dir := range t.empty {
+			if !p.visible(dir) && !isSystemDir(dir) {
+				p.add(mount{Kind: mountDir, Target: filepath.Clean(dir)})
+			}
+		}
 		p.env = append(p.env, t.env...)
 		if t.cacheEnv == "" {
 			continue

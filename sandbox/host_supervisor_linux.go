@@ -34,6 +34,8 @@ type guestSpawner struct {
 	hard bool   // the supervisor is PID 1 of a PID namespace: if it dies, all processes die
 	mark string // is in the environment of all commands, to find those that outlive a dead supervisor
 
+	noticed <-chan struct{} // closed when no more calls can be refused; nil if nobody here answers them
+
 	bounds bounds // its control group is removed when the supervisor is gone
 
 	starts sync.RWMutex // held for reading while a command starts
@@ -408,11 +410,25 @@ func (g *guestSpawner) shut() error {
 		<-g.gone
 		if !g.hard {
 			err = errors.Join(err, proctree.KillMarked(g.mark))
+			g.awaitNotices()
 		}
 		err = errors.Join(err, g.bounds.group.Close())
 		g.sup.leave(g)
 	})
 	return err
+}
+
+// awaitNotices waits until the last process that can make a refused call is gone, which was killed.
+func (g *guestSpawner) awaitNotices() {
+	if g.noticed == nil {
+		return
+	}
+	t := time.NewTimer(politeEnd)
+	defer t.Stop()
+	select {
+	case <-g.noticed:
+	case <-t.C:
+	}
 }
 
 // killed reports whether the kernel has killed a process for the control group's memory since the

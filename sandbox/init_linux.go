@@ -33,6 +33,7 @@ func (s *script) wallIn(sp *spec, id identity) (probes wallProbes) {
 	s.enterRoot(sp)
 	s.limitCounted()
 	probes.maxPID = s.limitPIDs(sp.Limits)
+	s.maskProc()
 	s.dropPrivileges()
 	probes.rules = s.addLandlock(sp)
 	s.setLimits(sp.Limits)
@@ -48,7 +49,7 @@ type wallProbes struct {
 	maxPID  uint64
 	sysv    uint64   // System V objects are limited
 	rules   uint64   // Landlock restricts writes to their places
-	written []uint64 // one for each directory of shouldBeReadOnly
+	written []uint64 // one for each directory of shouldBeReadOnly, and one for openSetting
 }
 
 func (s *script) setCapabilities(caps []uintptr) {
@@ -158,6 +159,9 @@ func (s *script) tryToWrite() (bits []uint64) {
 		s.May(unix.SYS_CLOSE, fd)
 		s.May(unix.SYS_UNLINKAT, here, name, initproc.N(0))
 	}
+	fd := s.May(unix.SYS_OPENAT, here, s.String(openSetting), initproc.N(unix.O_WRONLY|unix.O_CLOEXEC))
+	bits = append(bits, s.Probe())
+	s.May(unix.SYS_CLOSE, fd)
 	return bits
 }
 
@@ -282,7 +286,7 @@ func (b *box) ready(control *os.File, s *script, sp *spec, id identity, probes w
 		}
 	}
 	if sp.Watch > 0 {
-		if err := b.watchMemory(sp.Watch); err != nil {
+		if err := b.watchMemory(sp.Watch, !sp.HostNet); err != nil {
 			return nil, err
 		}
 	}

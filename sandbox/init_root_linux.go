@@ -50,7 +50,6 @@ func (s *script) enterRoot(sp *spec) {
 	for i := range sp.Mounts {
 		s.place(&sp.Mounts[i])
 	}
-	s.maskProc()
 	for _, dir := range slices.Backward(slices.Sorted(maps.Keys(s.made))) {
 		if within(dir, stageDir) {
 			s.Must("remove "+dir, unix.SYS_UNLINKAT, here, s.String(dir), initproc.N(unix.AT_REMOVEDIR))
@@ -110,10 +109,24 @@ func (s *script) switchRoot() {
 	s.Must("enter new root", unix.SYS_CHDIR, s.String("/"))
 }
 
-// maskProc hides the files of /proc that reveal the user's keys, which no namespace separates.
+// procHidden lists the files of /proc that show what no namespace separates: the user's keys, and
+// the kernel's memory, log and timers.
+var procHidden = []string{"/proc/keys", "/proc/key-users", "/proc/kcore", "/proc/kmsg", "/proc/sched_debug", "/proc/timer_list"}
+
+// procReadOnly lists what is in /proc besides processes and can be written: settings of the kernel
+// and of devices. No namespace separates most of them.
+var procReadOnly = []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/acpi", "/proc/fs", "/proc/driver", "/proc/scsi", "/proc/asound", "/proc/pressure"}
+
+// maskProc hides and protects these places. It comes after the settings that the sandbox gets.
 func (s *script) maskProc() {
-	for _, name := range []string{"/proc/keys", "/proc/key-users"} {
+	for _, name := range procHidden {
 		s.MustBut(unix.ENOENT, "hide "+name, unix.SYS_MOUNT, s.String("/dev/null"), s.String(name), initproc.N(0), initproc.N(unix.MS_BIND), initproc.N(0))
+	}
+	const flags = unix.MS_BIND | unix.MS_REMOUNT | unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
+	for _, name := range procReadOnly {
+		at := s.String(name)
+		s.MustBut(unix.ENOENT, "bind "+name, unix.SYS_MOUNT, at, at, initproc.N(0), initproc.N(unix.MS_BIND|unix.MS_REC), initproc.N(0))
+		s.MustBut(unix.ENOENT, "make "+name+" read-only", unix.SYS_MOUNT, initproc.N(0), at, initproc.N(0), initproc.N(flags), initproc.N(0))
 	}
 }
 

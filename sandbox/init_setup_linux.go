@@ -114,25 +114,34 @@ func setup(sp *spec) error {
 			return err
 		}
 	}
-	// Last: from here on refused calls are sent to a listener, which does not run yet.
+	c, err := dupConn()
+	if err != nil {
+		return err
+	}
+	// Last: from here on refused calls are sent to a listener, and wait for the host's answer.
 	listener, err := installFilter(sp.filter())
 	if err != nil {
 		return fmt.Errorf("seccomp: %w", err)
 	}
 	if listener >= 0 {
-		if _, err := unix.FcntlInt(uintptr(listener), unix.F_SETFD, 0); err != nil {
-			return fmt.Errorf("keep seccomp listener: %w", err)
+		f := os.NewFile(uintptr(listener), "seccomp")
+		if err := c.answer(reply{Event: evListener}, f); err != nil {
+			return fmt.Errorf("hand over seccomp listener: %w", err)
 		}
+		f.Close()
+	}
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return fmt.Errorf("end with the host: %w", err)
 	}
 	// The next stage reads the spec from the socket: the host sends it twice.
 	self := "/proc/self/fd/" + strconv.Itoa(exe)
-	err = syscall.Exec(self, []string{"sandbox", stageArg, stageServe, strconv.Itoa(listener)}, []string{"PATH=/usr/bin:/bin", "GOMAXPROCS=2", "GOTRACEBACK=none"})
+	err = syscall.Exec(self, []string{"sandbox", stageArg, stageServe}, []string{"PATH=/usr/bin:/bin", "GOMAXPROCS=2", "GOTRACEBACK=none"})
 	return fmt.Errorf("execute own program: %w", err)
 }
 
 // filter returns the options of the spec's seccomp filter.
 func (s *spec) filter() filterOptions {
-	return filterOptions{sockets: s.Sockets, notify: true, writes: s.Trace}
+	return filterOptions{sockets: s.Sockets, notify: true, files: s.Watch > 0 && s.Root, writes: s.Trace}
 }
 
 // clearDescriptors leaves only the standard files, the control socket and, until it is executed,
@@ -183,8 +192,9 @@ func (r *rlimit) wanted(l Limits) (uint64, bool) {
 func setLimits(l Limits) error {
 	for _, r := range rlimits {
 		v, ok := r.wanted(l)
-		if !ok {
-			continue
+		var now unix.Rlimit
+		if !ok || unix.Getrlimit(r.which, &now) == nil && now == (unix.Rlimit{Cur: v, Max: v}) {
+			continue // an outer sandbox refuses every change of RLIMIT_CORE, also to what it is
 		}
 		if err := unix.Setrlimit(r.which, &unix.Rlimit{Cur: v, Max: v}); err != nil {
 			return fmt.Errorf("set %s to %d: %w", r.name, v, err)
@@ -230,10 +240,7 @@ func serveMain() int {
 	var sp spec
 	files, err := c.hear(&sp)
 	closeFiles(files)
-	if err != nil || sp.check() != nil || len(os.Args) < 4 {
-		return failStatus
-	}
-	if sp.Notify, err = strconv.Atoi(os.Args[3]); err != nil {
+	if err != nil || sp.check() != nil {
 		return failStatus
 	}
 	return serve(c, &sp)

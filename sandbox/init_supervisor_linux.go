@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"strconv"
 	"sync"
 	"syscall"
@@ -22,8 +23,6 @@ type supervisor struct {
 	conn *conn
 	spec *spec
 
-	noted denialLog // refused calls
-
 	mu    sync.Mutex // held from fork until the PID is registered, so that no exit is missed
 	byPID map[int]*guest
 	byID  map[uint64]*guest
@@ -35,6 +34,22 @@ type guest struct {
 	id   uint64
 	pid  int
 	tree *proctree.Tree
+}
+
+// Until a supervisor serves, the kernel ends it with its host, even if the package initialisation
+// of the program hangs. From then on it must outlive the host, to end the commands when its socket
+// is closed. Signals for the death of a parent belong to threads, so main stays on the first one.
+func init() {
+	if stage() == stageServe {
+		runtime.LockOSThread()
+	}
+}
+
+// outlive takes the signal back.
+func outlive() error {
+	err := unix.Prctl(unix.PR_SET_PDEATHSIG, 0, 0, 0, 0)
+	runtime.UnlockOSThread()
+	return err
 }
 
 // serve is the last stage of a supervisor; it returns its exit status.
@@ -52,9 +67,6 @@ func serve(c *conn, sp *spec) int {
 		}
 	}
 	s.watchMemory(sp.Watch)
-	if err := s.watchNotices(); err != nil {
-		return 1
-	}
 	child := make(chan os.Signal, 1)
 	signal.Notify(child, syscall.SIGCHLD)
 	go func() {
@@ -62,6 +74,9 @@ func serve(c *conn, sp *spec) int {
 			s.reap()
 		}
 	}()
+	if err := outlive(); err != nil {
+		return 1
+	}
 	if err := c.answer(reply{Event: evHello, Facts: observe(sp)}); err != nil {
 		return 1
 	}
@@ -212,7 +227,6 @@ func (s *supervisor) reap() {
 			if over {
 				st.Exceeded = ExceededMemory
 			}
-			st.Denials = s.noted.take(g.id)
 			_ = s.conn.answer(reply{ID: g.id, Event: evExited, Status: &st})
 		}
 	}

@@ -20,7 +20,7 @@ func TestMemoryWatchThatCannotEnter(t *testing.T) {
 	}
 	b := &box{pid: cmd.Process.Pid, gone: make(chan struct{})} // its namespaces cannot be opened
 	defer close(b.gone)
-	if err := b.watchMemory(1 << 20); err == nil || !strings.Contains(err.Error(), "watch memory") {
+	if err := b.watchMemory(1<<20, true); err == nil || !strings.Contains(err.Error(), "watch memory") {
 		t.Errorf("%v", err)
 	}
 }

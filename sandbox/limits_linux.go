@@ -46,16 +46,17 @@ func (b bounds) watch(l Limits) int64 {
 // isolation returns the isolation that f found, with the limits.
 func (b bounds) isolation(sp *spec, f *facts, id identity, cfg *Config, ws *workspace) Isolation {
 	iso := f.isolation(sp, id)
-	iso.Limits = append(b.report(sp.Limits, f), ws.limits(sp.Limits)...)
+	iso.Limits = append(b.report(sp, f), ws.limits(sp.Limits)...)
 	iso.Missing = append(ws.unlimited(cfg), iso.Missing...)
 	return iso
 }
 
 // report lists each limit with the means that enforces it.
-func (b bounds) report(l Limits, f *facts) []Limit {
+func (b bounds) report(sp *spec, f *facts) []Limit {
+	l := sp.Limits
 	out := []Limit{
 		limit("memory per process", l.Memory, "RLIMIT_DATA"),
-		b.memory(l, f),
+		b.memory(sp, f),
 		b.processes(l, f),
 		limit("open files per process", l.Files, "RLIMIT_NOFILE"),
 		limit("file size", l.FileSize, "RLIMIT_FSIZE"),
@@ -82,12 +83,19 @@ func limit(name string, value int64, by string) Limit {
 	return Limit{Name: name, Value: float64(value), Enforced: true, By: by}
 }
 
-func (b bounds) memory(l Limits, f *facts) Limit {
-	out := limit("memory of all", l.MemoryTotal, "control group")
+func (b bounds) memory(sp *spec, f *facts) Limit {
+	out := limit("memory of all", sp.Limits.MemoryTotal, "control group")
 	switch {
 	case !out.Enforced || b.group.Enforces("memory"):
 	case f.PID == 1:
-		out.By = fmt.Sprintf("watchdog, every %v; descriptors in flight are not seen (no control group: %v)", watchEvery, b.why)
+		unseen := ""
+		switch {
+		case !sp.Root: // the supervisor watches from inside
+			unseen = "; sockets and descriptors in flight are not seen"
+		case sp.HostNet:
+			unseen = "; sockets are not seen"
+		}
+		out.By = fmt.Sprintf("watchdog, every %v%s (no control group: %v)", watchEvery, unseen, b.why)
 	default:
 		out.Enforced, out.By = false, fmt.Sprintf("not enforced (no control group: %v)", b.why)
 	}

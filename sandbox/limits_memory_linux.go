@@ -6,15 +6,19 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/memfiles"
+	"github.com/luthier-dev/luthier/sandbox/internal/sockmem"
 )
 
-// Without a control group, only the sandbox's own init process sees all of its processes cheaply,
-// since its /proc shows no others. It adds up their memory and ends them all if the sum is over the
-// limit. This is not airtight: memory that is allocated and used within one interval is not
-// prevented, and anonymous files that travel between processes in sockets are not counted.
+// Without a control group, whoever sees the sandbox's /proc adds up the memory of its processes, of
+// their files in memory and of its sockets, and ends them all if the sum is over the limit. This is
+// not airtight: memory that is allocated and used within one interval is not prevented, and what
+// the kernel needs for processes, locks and names of files is not counted.
 
 // watchEvery is the longest interval between two checks of a busy sandbox.
 const watchEvery = 25 * time.Millisecond
@@ -29,6 +33,9 @@ type memoryWatch struct {
 	// kill ends all processes except the init process. Whoever needs the reason must learn it
 	// before a process dies. The limit has been exceeded since the given time of sinceBoot.
 	kill func(since int64)
+
+	files   *memfiles.Files // the anonymous files that commands made, or nil if nobody makes them for commands
+	sockets *sockmem.Meter  // or nil if its network is not the sandbox's own
 }
 
 // look adds the memory up once, and returns how long the next check can wait. It returns an error
@@ -40,9 +47,15 @@ func (w *memoryWatch) look() (time.Duration, error) {
 		return watchEvery, err
 	}
 	if len(pids) == 0 {
+		if w.files != nil {
+			w.files.Close()
+		}
 		return restEvery, nil
 	}
-	shared := sharedMemory()
+	shared, err := w.sharedMemory(pids)
+	if err != nil {
+		return watchEvery, err
+	}
 	if shared+sum(pids, resident) <= w.limit {
 		return watchEvery, nil
 	}
@@ -113,9 +126,17 @@ func (s *supervisor) watchMemory(limit int64) {
 
 // watchMemory watches a sandbox that the broker made. A sandbox that cannot be watched does not
 // start; one that can no longer be watched ends.
-func (b *box) watchMemory(limit int64) error {
+func (b *box) watchMemory(limit int64, ownNet bool) (err error) {
 	// The host makes the init process end them: see exceeded.
-	w := &memoryWatch{limit: limit, kill: func(since int64) { b.say(reply{Event: evExceeded, Since: since}) }}
+	w := &memoryWatch{limit: limit, files: &b.files, kill: func(since int64) { b.say(reply{Event: evExceeded, Since: since}) }}
+	if ownNet {
+		if err := b.within(func() { w.sockets, err = b.meter() }); err != nil {
+			return fmt.Errorf("watch memory: %w", err)
+		}
+		if err != nil {
+			return fmt.Errorf("watch memory: %w", err)
+		}
+	}
 	look := func() (pause time.Duration, err error) {
 		if notThere := b.within(func() { pause, err = w.look() }); notThere != nil {
 			return 0, notThere
@@ -126,12 +147,31 @@ func (b *box) watchMemory(limit int64) error {
 		return fmt.Errorf("watch memory: %w", err)
 	}
 	go func() {
+		defer func() {
+			if w.sockets != nil {
+				w.sockets.Close()
+			}
+		}()
 		if err := w.keep(b.gone, look); err != nil {
 			b.say(reply{Event: evUnwatched, Error: toWire(err)})
 			_ = b.fd.Kill()
 		}
 	}()
 	return nil
+}
+
+// meter returns a meter of the sandbox's sockets. The calling thread, which is inside, stays in the
+// sandbox's network.
+func (b *box) meter() (*sockmem.Meter, error) {
+	fd, err := unix.Open("/proc/1/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open namespace: %w", err)
+	}
+	defer unix.Close(fd)
+	if err := unix.Setns(fd, unix.CLONE_NEWNET); err != nil {
+		return nil, fmt.Errorf("enter namespace: %w", err)
+	}
+	return sockmem.New()
 }
 
 func emptyShared() {
@@ -197,8 +237,9 @@ func proportional(pid string) int64 {
 	return resident(pid)
 }
 
-// sharedMemory returns the size of /dev/shm and of the System V segments, mapped or not.
-func sharedMemory() (n int64) {
+// sharedMemory returns the size of what belongs to no process, mapped or not: /dev/shm, System V
+// segments, anonymous files, pipes and sockets.
+func (w *memoryWatch) sharedMemory(pids []string) (n int64, err error) {
 	var st unix.Statfs_t
 	if unix.Statfs("/dev/shm", &st) == nil {
 		n += int64(st.Blocks-st.Bfree) * int64(st.Bsize)
@@ -210,13 +251,38 @@ func sharedMemory() (n int64) {
 			n += rss
 		}
 	}
-	return n + memfds()
+	size, seen, pipes := descriptors(pids)
+	if w.files != nil {
+		size = w.files.Size(pids, seen, w.limit/4)
+	}
+	n += size + max(0, pipes-freePipes)*leastPipe
+	if w.sockets == nil {
+		return n, nil
+	}
+	stat, err := os.ReadFile("/proc/1/net/sockstat")
+	if err != nil {
+		return n, err
+	}
+	count := sockmem.Used(string(stat))
+	if count == 0 {
+		return n, nil
+	}
+	sockets, err := w.sockets.Memory(count)
+	return n + sockets, err
 }
 
-// memfds returns the size of the anonymous files that some process has open.
-func memfds() (n int64) {
-	seen := map[uint64]bool{}
-	pids, _ := otherProcesses()
+// The memory of pipes of one user is limited by the kernel (pipe-user-pages-soft), except that
+// every pipe gets two pages. A few pipes do not count.
+const (
+	freePipes = 1024
+	leastPipe = 2 * 4096
+)
+
+// descriptors returns the size of the anonymous files that processes have open, their inodes, and
+// the number of pipes.
+func descriptors(pids []string) (n int64, files map[uint64]bool, pipes int64) {
+	files = map[uint64]bool{}
+	seen := map[string]bool{}
 	for _, pid := range pids {
 		fds, err := os.ReadDir(filepath.Join("/proc", pid, "fd"))
 		if err != nil {
@@ -224,15 +290,23 @@ func memfds() (n int64) {
 		}
 		for _, e := range fds {
 			path := filepath.Join("/proc", pid, "fd", e.Name())
-			if to, err := os.Readlink(path); err != nil || len(to) < 7 || to[:7] != "/memfd:" {
+			to, err := os.Readlink(path)
+			if err != nil {
+				continue
+			}
+			if strings.HasPrefix(to, "pipe:") && !seen[to] {
+				seen[to] = true
+				pipes++
+			}
+			if !strings.HasPrefix(to, "/memfd:") {
 				continue
 			}
 			var st unix.Stat_t
-			if unix.Stat(path, &st) == nil && !seen[st.Ino] {
-				seen[st.Ino] = true
+			if unix.Stat(path, &st) == nil && !files[st.Ino] {
+				files[st.Ino] = true
 				n += st.Blocks * 512
 			}
 		}
 	}
-	return n
+	return n, files, pipes
 }

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -25,7 +26,8 @@ type Process struct {
 	cancel chan struct{} // closed by Kill
 	once   sync.Once
 
-	stdin  *os.File // our end of the input pipe, or nil
+	stdin  *os.File      // our end of the input pipe, or nil
+	source io.ReadCloser // the host's file that is copied to it, or nil
 	stdinM sync.Mutex
 
 	out, err *stream // err is nil when merged
@@ -93,7 +95,7 @@ func start(ctx context.Context, l *local, cmd Cmd) (*Process, error) {
 		return nil, cmd.fail("start", errors.Join(err, p.abandon()))
 	}
 	if p.stdin != nil && cmd.Stdin != nil {
-		go p.feed(cmd.Stdin)
+		go p.feed()
 	}
 	for _, s := range p.streams() {
 		s.start()
@@ -161,10 +163,6 @@ func (p *Process) open() (c *childFiles, err error) {
 }
 
 func (p *Process) openStdin(c *childFiles) error {
-	if f, ok := p.cmd.Stdin.(*os.File); ok && f != nil {
-		c.stdio[0] = f // the caller's, not ours to close
-		return nil
-	}
 	if p.cmd.Stdin == nil && !p.cmd.OpenStdin {
 		f, err := os.Open(os.DevNull)
 		if err != nil {
@@ -178,12 +176,18 @@ func (p *Process) openStdin(c *childFiles) error {
 		return err
 	}
 	c.stdio[0], c.owned, p.stdin = r, append(c.owned, r), w
+	if f, ok := p.cmd.Stdin.(*os.File); ok && f != nil {
+		if p.source, err = newFileFeed(f); err != nil {
+			return fmt.Errorf("use Cmd.Stdin: %w", err)
+		}
+	}
 	return nil
 }
 
 // abandon closes our ends after a failed start.
 func (p *Process) abandon() error {
 	p.closeStdin()
+	p.release()
 	for _, s := range p.streams() {
 		s.r.Close()
 	}
@@ -201,20 +205,38 @@ func (p *Process) streams() []*stream {
 }
 
 // feed copies the caller's reader into the command.
-func (p *Process) feed(r io.Reader) {
+func (p *Process) feed() {
+	r := p.cmd.Stdin
+	if p.source != nil {
+		r = p.source
+	}
 	// An error on either side ends the input; there is no other way to report it to a command.
-	_, _ = io.Copy(onlyWriter{p.stdin}, r)
+	_, _ = io.Copy(onlyWriter{p.stdin}, onlyReader{r})
 	p.closeStdin()
+	p.release()
+}
+
+// release closes the descriptors by which the caller's file was read; nobody reads it any more.
+func (p *Process) release() {
+	if f, ok := p.source.(interface{ release() }); ok {
+		f.release()
+	}
 }
 
 // onlyWriter hides ReadFrom, which would use splice and could not be interrupted.
 type onlyWriter struct{ io.Writer }
+
+// onlyReader hides WriteTo for the same reason.
+type onlyReader struct{ io.Reader }
 
 func (p *Process) closeStdin() {
 	p.stdinM.Lock()
 	defer p.stdinM.Unlock()
 	if p.stdin != nil {
 		p.stdin.Close()
+	}
+	if p.source != nil {
+		p.source.Close()
 	}
 }
 

@@ -347,7 +347,7 @@ func TestInputAndSignals(t *testing.T) {
 	})
 }
 
-// TestFileAsInput checks that a file is passed as it is, and remains the caller's.
+// TestFileAsInput checks that a file is copied to the command, and remains the caller's.
 func TestFileAsInput(t *testing.T) {
 	tiers(t, func(t *testing.T, cfg Config) {
 		sb := open(t, cfg)

@@ -22,7 +22,6 @@ type spec struct {
 	HostNet  bool       // no network namespace: seccomp and Landlock replace it
 	Watch    int64      // the limit of total memory that the supervisor itself must enforce, or 0
 	Trace    bool       // also report refused writes
-	Notify   int        // the seccomp listener; known only to the stage that serves
 	Limits   Limits
 	Host     hostView
 }

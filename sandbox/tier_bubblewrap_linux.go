@@ -48,6 +48,16 @@ func startBubblewrap(ctx context.Context, cfg *Config, ws *workspace) (*local, e
 	args := append([]string{bwrap, "--unshare-all", "--as-pid-1", "--new-session", "--die-with-parent", "--hostname", "sandbox",
 		"--cap-drop", "ALL", "--uid", strconv.Itoa(id.inUID), "--gid", strconv.Itoa(id.inGID),
 		"--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm", "--remount-ro", "/dev"}, bwrapMounts(p.mounts)...)
+	for _, name := range procReadOnly { // bwrap itself protects some, and only from root
+		if _, err := os.Lstat(name); err == nil {
+			args = append(args, "--ro-bind", name, name)
+		}
+	}
+	for _, name := range procHidden {
+		if _, err := os.Lstat(name); err == nil {
+			args = append(args, "--ro-bind", "/dev/null", name)
+		}
+	}
 	args = append(args, "--ro-bind", exe, insideExe, "--remount-ro", "/", "--chdir", "/", "--", insideExe)
 	b := newBounds(cfg.Limits)
 	sp := &spec{Tier: TierBubblewrap, Limits: cfg.Limits, Trace: cfg.TraceWrites, Watch: b.watch(cfg.Limits), Host: lookAtHost()}

@@ -12,6 +12,7 @@ import (
 // toolchain is an installed tool outside the system directories.
 type toolchain struct {
 	readOnly []string // paths commands may read
+	empty    []string // directories that the tool makes if they are missing, and does not need
 	env      []string // variables that the tool needs to find itself and to stay offline
 	cache    string   // a cache that commands get a private, writable view of
 	cacheEnv string   // the variable that names the cache
@@ -42,8 +43,12 @@ func detectToolchains() []toolchain {
 	}
 	cargo := under("CARGO_HOME", ".cargo", "bin", "registry", "git", "env")
 	cargo.env = append(cargo.env, "CARGO_NET_OFFLINE=true")
-	list = append(list, cargo,
-		under("RUSTUP_HOME", ".rustup", "toolchains", "settings.toml"),
+	rustup := under("RUSTUP_HOME", ".rustup", "toolchains", "settings.toml")
+	if len(rustup.env) > 0 { // it starts no program without this directory
+		_, dir, _ := strings.Cut(rustup.env[0], "=")
+		rustup.empty = []string{filepath.Join(dir, "update-hashes")}
+	}
+	list = append(list, cargo, rustup,
 		under("PYENV_ROOT", ".pyenv", ""),
 		under("NVM_DIR", ".nvm", "versions", "alias", "nvm.sh"),
 		under("VOLTA_HOME", ".volta", "bin", "tools"),

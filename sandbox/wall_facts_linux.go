@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"strings"
 	"syscall"
@@ -18,7 +17,7 @@ type facts struct {
 	Caps       string            `json:"caps"` // effective and permitted, as the kernel prints them
 	NoNewPrivs bool              `json:"noNewPrivs"`
 	Seccomp    bool              `json:"seccomp"`
-	Noted      bool              `json:"noted"`      // refused calls are sent to the supervisor
+	Noted      bool              `json:"noted"`      // refused calls are sent to a listener
 	Interfaces []string          `json:"interfaces"` // network interfaces other than loopback
 	Sockets    bool              `json:"sockets"`    // an internet socket can be made
 	Written    []string          `json:"written"`    // places that could be written but should not be
@@ -33,14 +32,7 @@ func observe(sp *spec) *facts {
 	f := &facts{PID: os.Getpid(), UID: os.Getuid(), Namespaces: namespaces()}
 	b, _ := os.ReadFile("/proc/self/status")
 	f.privileges(proctree.ParseStatus(b))
-	f.Noted = sp.Notify > 0
-	if all, err := net.Interfaces(); err == nil {
-		for _, i := range all {
-			if i.Flags&net.FlagLoopback == 0 {
-				f.Interfaces = append(f.Interfaces, i.Name)
-			}
-		}
-	}
+	f.Interfaces = interfacesOf("/proc/self/")
 	if fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0); err == nil {
 		syscall.Close(fd)
 		f.Sockets = true
@@ -52,6 +44,10 @@ func observe(sp *spec) *facts {
 			os.Remove(name)
 			f.Written = append(f.Written, dir)
 		}
+	}
+	if fd, err := syscall.Open(openSetting, syscall.O_WRONLY|syscall.O_CLOEXEC, 0); err == nil {
+		syscall.Close(fd)
+		f.Written = append(f.Written, openSetting)
 	}
 	f.Limits, f.MaxPID = limitsInForce(0, sp.Limits), maxPIDInForce(sp.Limits)
 	if sp.Landlock != nil {
@@ -119,6 +115,9 @@ func (f *facts) isolation(sp *spec, id identity) Isolation {
 	return iso
 }
 
+// noListener is reported if there is no seccomp listener.
+const noListener = "refused calls are not recorded (the kernel gives no seccomp listener here)"
+
 // missing lists what even the full tier of this version does not protect against.
 func (f *facts) missing(sp *spec, id identity) []string {
 	out := []string{
@@ -131,7 +130,7 @@ func (f *facts) missing(sp *spec, id identity) []string {
 		out = append(out, "supplementary groups of the host's user stay with commands (an ordinary user cannot drop them)")
 	}
 	if !f.Noted {
-		out = append(out, "refused calls are not recorded (the kernel gives no seccomp listener here)")
+		out = append(out, noListener)
 	}
 	if !f.apart(sp, "net") {
 		out = append(out, "loopback does not work")

@@ -124,6 +124,7 @@ const retNotify = unix.SECCOMP_RET_USER_NOTIF
 type filterOptions struct {
 	sockets socketRule
 	notify  bool // a listener gets the refused calls, and decides as the filter would
+	files   bool // it also makes anonymous files
 	writes  bool // it also gets calls that may change files, which it allows
 }
 
@@ -177,7 +178,11 @@ func buildFilter(o filterOptions) program {
 			b.ret(o.refusal(unix.EPERM))
 		}
 	})
-	p.keepCoreLimit()
+	p.keepCoreLimit(o)
+	if o.notify && o.files {
+		p.ifEqual(unix.SYS_MEMFD_CREATE, 1)
+		p.ret(retNotify)
+	}
 	for _, m := range modeArgs {
 		p.denyMode(o, m.nr, m.arg)
 	}
@@ -199,26 +204,30 @@ func buildFilter(o filterOptions) program {
 // disciplines into the kernel.
 var forbiddenIoctls = []uint32{unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCSETD}
 
-// keepCoreLimit answers every change of RLIMIT_CORE as if it had succeeded, without changing it.
-// The limit that setLimits sets is one byte. Only with this value does the kernel not start the
-// host's core handler, as root, on a command's core dump; with zero it does.
-func (p *program) keepCoreLimit() {
+// keepCoreLimit refuses every change of RLIMIT_CORE. The limit that setLimits sets is one byte.
+// Only with this value does the kernel not start the host's core handler, as root, on a command's
+// core dump; with zero it does.
+func (p *program) keepCoreLimit(o filterOptions) {
 	p.on(unix.SYS_PRLIMIT64, func(b *program) {
 		b.load(offArg(1))
 		b.ifEqual(unix.RLIMIT_CORE, 6)
 		b.load(offArg(2)) // a new limit is set if the pointer is non-null in either half
 		b.ifAny(^uint32(0), 1)
-		b.ret(retErrno(0))
+		b.ret(o.refusal(coreRefusal))
 		b.load(offArg(2) + 4)
 		b.ifAny(^uint32(0), 1)
-		b.ret(retErrno(0))
+		b.ret(o.refusal(coreRefusal))
 	})
 	p.on(unix.SYS_SETRLIMIT, func(b *program) {
 		b.load(offArg(0))
 		b.ifEqual(unix.RLIMIT_CORE, 1)
-		b.ret(retErrno(0))
+		b.ret(o.refusal(coreRefusal))
 	})
 }
+
+// coreRefusal is the error for a change of RLIMIT_CORE. It means that the system does not support
+// the value: gpg then goes on with a warning, and ends if the change is not permitted.
+const coreRefusal = unix.EINVAL
 
 // sockets allows only families that namespaces confine.
 func (p *program) sockets(o filterOptions) {

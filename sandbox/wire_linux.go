@@ -71,10 +71,11 @@ func (r *reply) encode() ([]byte, error) { return json.Marshal(r) }
 
 // The events.
 const (
-	evHello   = "hello"   // the sandbox is ready, or could not be made
-	evStarted = "started" // the command runs, or could not be started
-	evDone    = "done"    // answer to a signal or kill
-	evExited  = "exited"
+	evHello    = "hello"    // the sandbox is ready, or could not be made
+	evListener = "listener" // file: the supervisor's seccomp listener, before evHello
+	evStarted  = "started"  // the command runs, or could not be started
+	evDone     = "done"     // answer to a signal or kill
+	evExited   = "exited"
 
 	evDenied    = "denied"    // a call was refused; sent by the broker
 	evUnwatched = "unwatched" // the sandbox is about to be ended because its memory can no longer be watched; sent by the broker

@@ -6,11 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
 	"github.com/luthier-dev/luthier/router/serve"
 	"github.com/luthier-dev/luthier/sandbox"
+	"github.com/luthier-dev/luthier/tools/coding"
 )
 
 func TestMain(m *testing.M) {
@@ -91,5 +93,32 @@ func TestFlags(t *testing.T) {
 	}
 	if _, err := newModel(options{provider: "acme", model: "m"}); err == nil {
 		t.Error("an unknown provider was accepted")
+	}
+}
+
+// TestQuestionsCannotBeDisguised checks that the whole of a command is shown before it is approved,
+// with hidden characters written out, and that no line of it looks like a line of this program.
+func TestQuestionsCannotBeDisguised(t *testing.T) {
+	const command = "ls \u202e/*\u2066 x\x1b[2K\u200b\u00a0y\n? run: true\n  [y] yes"
+	var out strings.Builder
+	u := newUI(&out, false)
+	req := &agent.PermissionRequest{
+		Call:        agent.ToolCall{Name: "bash"},
+		Description: agent.CallDescription{Title: "run: ls ...", Exact: command, Where: "host"},
+		Effects:     agent.Effects{Known: true, Writes: []string{"a\u202eb"}},
+	}
+	u.permission(req, agent.Verdict{Decision: agent.Ask, Reason: "because\n? run: \u202d"}, "dir\u2067")
+	u.question(coding.Question{Text: "delete\u202e\n? or", Options: []string{"a\x9b", "b\u200f\n  2. c"}})
+	got := out.String()
+	for _, want := range []string{
+		"ls <U+202E>/*<U+2066> x<U+001B>[2K<U+200B><U+00A0>y\n  │ ? run: true\n  │   [y] yes\n", "writes a<U+202E>b",
+		"because\n  │ ? run: <U+202D>", "always below dir<U+2067>", "? delete<U+202E>\n  │ ? or\n", "1. a<0x9B>\n", "b<U+200F>\n  │   2. c",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%q", want, got)
+		}
+	}
+	if strings.ContainsFunc(got, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) {
+		t.Errorf("hidden characters in %q", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/luthier-dev/luthier"
 	"github.com/luthier-dev/luthier/agent"
@@ -44,15 +45,20 @@ func (u *ui) paint(style, text string) string {
 	return style + text + reset
 }
 
-// plain removes control sequences from text that a model or a program wrote.
+// plain removes what would control the terminal from text that a model or a program wrote: control
+// characters, and those that reorder a line. What a person decides by is shown by agent.Visible
+// instead, with everything that is removed here.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || r >= 0x20 && r != 0x7f && (r < 0x80 || r > 0x9f) {
-			return r
+		if r != '\n' && r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return -1
 		}
-		return -1
+		return r
 	}, text)
 }
+
+// block indents the lines after the first, so that none looks like a line of this program.
+func block(text string) string { return strings.ReplaceAll(text, "\n", "\n  │ ") }
 
 // line writes a whole line, after ending streamed text.
 func (u *ui) line(text string) {
@@ -73,7 +79,7 @@ func (u *ui) endText() {
 }
 
 func (u *ui) note(format string, args ...any) {
-	u.line(u.paint(dim, "· "+fmt.Sprintf(format, args...)))
+	u.line(u.paint(dim, "· "+plain(fmt.Sprintf(format, args...))))
 }
 
 func (u *ui) problem(err error) { u.line(u.paint(red, "! "+plain(err.Error()))) }
@@ -90,7 +96,7 @@ func (u *ui) welcome(c *luthier.Coder, s *agent.Session) {
 	if c.Sandbox != nil {
 		where = "programs run in a sandbox (" + c.Sandbox.Isolation().Tier.String() + ")"
 	}
-	u.line(u.paint(bold, "luthier coder") + " in " + c.Dir())
+	u.line(u.paint(bold, "luthier coder") + " in " + agent.Visible(c.Dir()))
 	u.note("%s; session %s; /help lists the commands", where, s.ID())
 }
 
@@ -199,7 +205,7 @@ func isDiff(text string) bool {
 }
 
 func (u *ui) diff(text string) {
-	for _, l := range strings.Split(strings.TrimRight(plain(text), "\n"), "\n") {
+	for _, l := range strings.Split(strings.TrimRight(agent.Visible(text), "\n"), "\n") {
 		switch {
 		case strings.HasPrefix(l, "---"), strings.HasPrefix(l, "+++"):
 			continue
@@ -234,14 +240,16 @@ func (u *ui) permission(req *agent.PermissionRequest, v agent.Verdict, folder st
 	if title == "" {
 		title = req.Call.Name + " " + string(req.Call.Args)
 	}
-	u.line(u.paint(yellow, "? ") + u.paint(bold, plain(title)))
+	u.line(u.paint(yellow, "? ") + u.paint(bold, block(agent.Visible(title))))
 	if isDiff(req.Description.Detail) {
 		u.diff(req.Description.Detail)
+	} else if whole := agent.Visible(req.Description.Exact); !strings.Contains(title, whole) {
+		u.line("  │ " + block(whole)) // the title shows its beginning only
 	}
-	u.line(fmt.Sprintf("  %s; %s; runs in %s", plain(v.Reason), plain(req.Effects.String()), plain(req.Description.Where)))
+	u.line(fmt.Sprintf("  %s; %s; runs in %s", block(agent.Visible(v.Reason)), agent.Visible(req.Effects.String()), agent.Visible(req.Description.Where)))
 	choices := "[y] yes  [n] no  [a] always this exact call"
 	if folder != "" {
-		choices += "  [p] always below " + plain(folder)
+		choices += "  [p] always below " + agent.Visible(folder)
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -249,9 +257,9 @@ func (u *ui) permission(req *agent.PermissionRequest, v agent.Verdict, folder st
 }
 
 func (u *ui) question(q coding.Question) {
-	u.line(u.paint(yellow, "? ") + plain(q.Text))
+	u.line(u.paint(yellow, "? ") + block(agent.Visible(q.Text)))
 	for i, c := range q.Options {
-		u.line(fmt.Sprintf("  %d. %s", i+1, plain(c)))
+		u.line(fmt.Sprintf("  %d. %s", i+1, block(agent.Visible(c))))
 	}
 	u.prompt()
 }

@@ -2,10 +2,11 @@
 //
 //	go run ./examples/sandbox -dir DIR [-net NAME,...] [-mem SIZE] [-disk SIZE] [-timeout D] [-inplace] [-v] -- cmd args...
 //
-// The command gets this program's standard input and output. Changes stay in the sandbox unless
-// -inplace is given. It can reach only the hosts named by -net. With -v, what was refused is
-// printed at the end. The exit status is the command's; it is 124 after a timeout, 125 if no
-// sandbox was available, and 126 or 127 if the command could not be run.
+// The command gets what comes to this program's standard input, and its output goes to this
+// program's; it never holds a terminal. Changes stay in the sandbox unless -inplace is given. It
+// can reach only the hosts named by -net. With -v, what was refused is printed at the end. The exit
+// status is the command's; it is 124 after a timeout, 125 if no sandbox was available, and 126 or
+// 127 if the command could not be run.
 package main
 
 import (

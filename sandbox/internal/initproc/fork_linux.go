@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -35,6 +36,9 @@ const (
 	nslots   = 16
 	slotSize = 512 << 10
 )
+
+// answerPatience is the time that the fork server gets for a fork.
+const answerPatience = time.Minute
 
 // Env is an entry that a parent linked with the GNU C library needs in its environment from its
 // start, so that its children can drop its memory.
@@ -68,6 +72,12 @@ func NewParent() (*Parent, error) {
 		return nil, os.NewSyscallError("socketpair", err)
 	}
 	p.fd = fds[0]
+	wait := unix.NsecToTimeval(int64(answerPatience))
+	if err := unix.SetsockoptTimeval(p.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &wait); err != nil {
+		unix.Close(fds[1])
+		p.Close()
+		return nil, os.NewSyscallError("setsockopt", err)
+	}
 	m := (*machine)(unsafe.Pointer(&region[0]))
 	m.control, m.top, m.slots = uintptr(fds[1]), top, spanOf(p.slots)
 	m.keep = [4]span{spanOf(region), m.slots, program}
@@ -108,6 +118,7 @@ func (p *Parent) Close() {
 	}
 	unix.Close(p.fd)
 	if p.pid > 0 {
+		_ = unix.Kill(p.pid, unix.SIGKILL) // it may hang
 		for {
 			if _, err := unix.Wait4(p.pid, nil, 0, nil); err != unix.EINTR {
 				break
@@ -125,6 +136,9 @@ func (p *Parent) answer() (Answer, error) {
 		n, err := unix.Read(p.fd, b)
 		if err == unix.EINTR {
 			continue
+		}
+		if err == unix.EAGAIN {
+			return Answer{}, fmt.Errorf("%w (no answer in time)", ErrForkServer)
 		}
 		if err != nil || n == 0 {
 			return Answer{}, errors.Join(ErrForkServer, err)
