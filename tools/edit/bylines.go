@@ -69,25 +69,36 @@ func lineNumbers(at []int) []int {
 // and byte off.
 func (t *target) rewrite(l level, i, off int, old, new []string) (change, error) {
 	window := t.lines[i : i+len(old)]
-	r := &renderer{window: window, old: old, new: new, level: l, eol: t.eol}
+	how := relative
 	if l >= levelTrim {
-		r.indent = newIndents(window, old, new, t.habits(window))
-		if !r.indent.clear() {
-			return change{}, unclearIndent(i+1, oddIndent)
-		}
+		how = readText(window, old, new)
 	}
-	early, late := alignments(old, new)
+	out, err := settleReading(how, i, func(how reading) ([]line, *Error) { return t.renderAs(how, l, i, old, new) })
+	if err != nil {
+		return change{}, err
+	}
+	return change{off, off + sizeOf(window), join(out)}, nil
+}
+
+// renderAs returns the lines that replace the window at line i if the new text is read as how says.
+func (t *target) renderAs(how reading, l level, i int, old, new []string) ([]line, *Error) {
+	window := t.lines[i : i+len(old)]
+	r := &renderer{window: window, old: old, new: new, level: l, eol: t.eol}
+	if l >= levelTrim && !r.setIndent(how, t.habits(window)) {
+		return nil, unclearIndent(i+1, oddIndent)
+	}
+	early, late := alignments(r.old, new)
 	out, bad := r.render(script(early, len(old), len(new)))
 	if bad >= 0 {
-		return change{}, unclearIndent(i+1, cannotIndent(new[bad]))
+		return nil, unclearIndent(i+1, cannotIndent(new[bad]))
 	}
 	if late != nil && l >= levelTrim {
 		other, bad := r.render(script(late, len(old), len(new)))
 		if bad >= 0 || !sameLines(out, other) {
-			return change{}, unclearIndent(i+1, "which of the repeated lines of the new text are the old ones cannot be told")
+			return nil, unclearIndent(i+1, "which of the repeated lines of the new text are the old ones cannot be told")
 		}
 	}
-	return change{off, off + sizeOf(window), join(out)}, nil
+	return out, nil
 }
 
 // habits returns how the file is indented, as it applies to one of its windows.
@@ -115,8 +126,11 @@ func sameLines(a, b []line) bool {
 	return true
 }
 
-// oddIndent and cannotIndent explain why an indentation is unclear.
-const oddIndent = "the lines of the old text are not all indented less or more than there in the same way"
+// oddIndent, twoReadings and cannotIndent explain why an indentation is unclear.
+const (
+	oddIndent   = "the lines of the old text are not all indented less or more than there in the same way"
+	twoReadings = "the new text may be indented like the old text or like the file"
+)
 
 func cannotIndent(text string) string {
 	return "how to indent this new line cannot be told: " + visible(text)

@@ -325,14 +325,20 @@ func hunkAmbiguousOrLate(p placement, end int) *Error {
 
 // renderHunk returns the new lines for the part of the window that the hunk changes.
 func (t *target) renderHunk(p *placement) ([]line, *Error) {
+	how := relative
+	if p.level >= levelTrim {
+		how = readHunk(t.lines[p.at[0]:p.at[0]+len(p.old)], p)
+	}
+	return settleReading(how, p.at[0], func(how reading) ([]line, *Error) { return t.renderHunkAs(how, p) })
+}
+
+// renderHunkAs is renderHunk with the new lines read as how says.
+func (t *target) renderHunkAs(how reading, p *placement) ([]line, *Error) {
 	start := p.at[0]
 	window := t.lines[start : start+len(p.old)]
 	r := &renderer{window: window, old: p.old, new: p.new, level: p.level, eol: t.eol}
-	if p.level >= levelTrim {
-		r.indent = newIndents(window, p.old, p.new, t.habits(window))
-		if !r.indent.clear() {
-			return nil, unclearIndent(start+1, oddIndent)
-		}
+	if p.level >= levelTrim && !r.setIndent(how, t.habits(window)) {
+		return nil, unclearIndent(start+1, oddIndent)
 	}
 	out, bad := r.render(p.steps)
 	if bad >= 0 {

@@ -214,6 +214,17 @@ func (t *target) exactly(view string, at []int, r Replacement) (*found, error) {
 	raw := offsets{raw: t.body}
 	for _, i := range apart(at, len(r.Old)) {
 		c := change{i, i + len(r.Old), r.New}
+		if m, ok := atIndent(view, i, r); ok {
+			switch m.read() {
+			case absolute:
+				c.a -= len(m.cut)
+				f.strategy = levelNames[levelTrim]
+			case unclear:
+				if !r.All {
+					return nil, m.indentError(lineAt(view, i))
+				}
+			}
+		}
 		if len(t.lf) != len(t.body) && len(view) == len(t.lf) {
 			c.a, c.b = raw.of(c.a), raw.of(c.b)
 			c.text = localEOL(t.body, c.a, c.b, r.Old, r.New)
@@ -222,6 +233,9 @@ func (t *target) exactly(view string, at []int, r Replacement) (*found, error) {
 	}
 	if r.All {
 		f.notes = t.alsoNear(r, len(f.changes))
+	}
+	if f.strategy != "exact" {
+		f.notes = append(f.notes, "the first line of the old text lacked indentation; the new text has that of the file and was written as it is")
 	}
 	if r.New != "" && strings.HasSuffix(r.Old, lf) && !strings.HasSuffix(r.New, lf) && at[0]+len(r.Old) < len(view) {
 		f.notes = append(f.notes, "the old text ends with a newline and the new text does not, so the next line was joined to it")

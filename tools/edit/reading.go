@@ -1,0 +1,279 @@
+package edit
+
+import "slices"
+
+// reading is one way to understand the indentation of a new text whose old text was found only when
+// indentation was ignored.
+type reading int
+
+const (
+	unclear  reading = iota
+	relative         // indented like the old text: both have the same slip
+	absolute         // indented like the file: only the old text has the slip
+)
+
+// evidence counts what the lines of a new text say about its indentation. A line says something if
+// the old text and the file indent its counterpart differently.
+type evidence struct{ relative, absolute int }
+
+// compare adds a line of the new text that is indented with n, where its counterpart is indented
+// with o in the old text and with f in the file.
+func (e *evidence) compare(n, o, f string) {
+	switch {
+	case o == f:
+	case n == o:
+		e.relative++
+	case n == f:
+		e.absolute++
+	}
+}
+
+// verdict returns the reading that all of the evidence supports.
+func (e evidence) verdict() reading {
+	switch {
+	case e.relative > 0 && e.absolute == 0:
+		return relative
+	case e.absolute > 0 && e.relative == 0:
+		return absolute
+	}
+	return unclear
+}
+
+// readText decides how the new text of a replacement is indented. The lines that both texts begin
+// or end with are the best evidence, because nothing moves them. Without such lines, the first and
+// the last line must both have a side, and all shared lines the same.
+func readText(window []line, old, new []string) reading {
+	if cut, n := firstCut(window, old), firstLine(new); cut && n >= 0 {
+		return firstOf(window, old, new[n]).verdict()
+	}
+	a, b := numberWeakly(old, new)
+	lead, tail := 0, 0
+	for lead < min(len(a), len(b)) && a[lead] == b[lead] {
+		lead++
+	}
+	for tail < min(len(a), len(b))-lead && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	var border evidence
+	for i := range old {
+		if j := i + len(new) - len(old); i >= len(old)-tail {
+			border.line(window[i], old[i], new[j])
+		} else if i < lead {
+			border.line(window[i], old[i], new[i])
+		}
+	}
+	if border != (evidence{}) {
+		return border.verdict()
+	}
+	return readMiddle(window[lead:len(window)-tail], old[lead:len(old)-tail], new[lead:len(new)-tail])
+}
+
+// readMiddle decides by lines that are not the same in both texts at either end.
+func readMiddle(window []line, old, new []string) reading {
+	a, b := numberWeakly(old, new)
+	var inner evidence
+	for _, p := range diff(a, b) {
+		inner.line(window[p.a], old[p.a], new[p.b])
+	}
+	i, j := firstLine(old), firstLine(new)
+	if i < 0 || j < 0 {
+		return inner.verdict()
+	}
+	ends := firstOf(window, old, new[j])
+	i, j = lastLine(old), lastLine(new)
+	ends.line(window[i], old[i], new[j])
+	if ends.relative+ends.absolute < 2 && inner == (evidence{}) {
+		return unclear
+	}
+	return evidence{inner.relative + ends.relative, inner.absolute + ends.absolute}.verdict()
+}
+
+// line adds a line of the new text and its counterpart.
+func (e *evidence) line(window line, old, new string) {
+	if !blank(old) && !blank(new) {
+		e.compare(indentOf(new), indentOf(old), indentOf(window.text))
+	}
+}
+
+// firstOf returns the evidence of the first line of a new text.
+func firstOf(window []line, old []string, new string) (e evidence) {
+	if i := firstLine(old); i >= 0 {
+		e.line(window[i], old[i], new)
+	}
+	return e
+}
+
+// firstCut reports whether the first line of an old text lost indentation, and only that line.
+func firstCut(window []line, old []string) bool {
+	differ, others := 0, 0
+	for i, o := range old {
+		switch {
+		case blank(o):
+		case indentOf(o) == indentOf(window[i].text):
+			others++
+		case differ > 0 || others > 0:
+			return false
+		default:
+			differ++
+		}
+	}
+	return differ > 0 && others > 0
+}
+
+// firstLine and lastLine return the index of the first and last line that is not blank, or -1.
+func firstLine(ls []string) int {
+	return slices.IndexFunc(ls, func(l string) bool { return !blank(l) })
+}
+
+func lastLine(ls []string) int {
+	for i, l := range slices.Backward(ls) {
+		if !blank(l) {
+			return i
+		}
+	}
+	return -1
+}
+
+// numberWeakly numbers the lines of two texts so that lines that differ in white space and
+// typographic punctuation only have the same number.
+func numberWeakly(old, new []string) (a, b []int32) {
+	in := interner{}
+	number := func(ls []string) []int32 {
+		out := make([]int32, len(ls))
+		for i, l := range ls {
+			out[i] = in.number(weakKey(l))
+		}
+		return out
+	}
+	return number(old), number(new)
+}
+
+// readHunk decides how the new lines of a hunk are indented. Context lines stand for both sides, so
+// the removed lines that the new ones replace are the evidence; new lines that replace nothing are
+// compared with the lines before and after them.
+func readHunk(window []line, p *placement) reading {
+	var e evidence
+	at := 0 // the next old line
+	for k := 0; k < len(p.steps); {
+		if s := p.steps[k]; s.old >= 0 && s.new >= 0 {
+			at = s.old + 1
+			k++
+			continue
+		}
+		from := at
+		var added []string
+		for ; k < len(p.steps) && (p.steps[k].old < 0 || p.steps[k].new < 0); k++ {
+			if s := p.steps[k]; s.old >= 0 {
+				at = s.old + 1
+			} else {
+				added = append(added, p.new[s.new])
+			}
+		}
+		e.run(window, p.old, from, at, added)
+	}
+	return e.verdict()
+}
+
+// run adds the new lines that stand in place of old lines from to to.
+func (e *evidence) run(window []line, old []string, from, to int, added []string) {
+	first, last := firstLine(added), lastLine(added)
+	if first < 0 {
+		return
+	}
+	if removed := old[from:to]; !allBlank(removed) {
+		for i, l := range removed {
+			if indentOf(l) == indentOf(window[from+i].text) && indentOf(l) != "" {
+				e.absolute++ // the removed lines are indented as in the file, and so are the new ones
+			}
+		}
+		switch readText(window[from:to], removed, added) {
+		case relative:
+			e.relative++
+		case absolute:
+			e.absolute++
+		}
+		return
+	}
+	for from--; from >= 0 && blank(old[from]); from-- {
+	}
+	for to < len(old) && blank(old[to]) {
+		to++
+	}
+	if from >= 0 {
+		e.line(window[from], old[from], added[first])
+	}
+	if to < len(old) {
+		e.line(window[to], old[to], added[last])
+	}
+}
+
+// lostIndent reports whether old lines differ from the file as lines do that lost their indentation:
+// all in the way that in explains, or some of them completely or by one space. If only lines of
+// brackets do, a line may be missing instead.
+func lostIndent(in *indents, window []line, old []string) bool {
+	if in.clear() {
+		return true
+	}
+	words := 0
+	for i, o := range old {
+		f, x := indentOf(window[i].text), indentOf(o)
+		if blank(o) || f == x {
+			continue
+		}
+		if x != "" && f != " "+x {
+			return false
+		}
+		words += letters(o)
+	}
+	return words >= minWordLine
+}
+
+// asInFile returns the old lines with the indentation that they have in the file.
+func asInFile(window []line, old []string) []string {
+	out := make([]string, len(old))
+	for i, o := range old {
+		if out[i] = o; !blank(o) {
+			out[i] = indentOf(window[i].text) + trimLeft(o)
+		}
+	}
+	return out
+}
+
+// indented returns the level at which lines with the indentation of the file match, if they match at
+// l with another.
+func (l level) indented() level {
+	if l == levelTrimPunct {
+		return levelRightPunct
+	}
+	return levelRight
+}
+
+// settleReading renders the new lines of the window at line i as the reading says. If that is
+// unclear, both readings must come to the same.
+func settleReading(how reading, i int, render func(reading) ([]line, *Error)) ([]line, *Error) {
+	if how != unclear {
+		return render(how)
+	}
+	out, err := render(relative)
+	other, otherErr := render(absolute)
+	switch {
+	case err != nil && otherErr != nil:
+		return nil, err
+	case err != nil || otherErr != nil || !sameLines(out, other):
+		return nil, unclearIndent(i+1, twoReadings)
+	}
+	return out, nil
+}
+
+// setIndent prepares the renderer for a match that ignores indentation; ok is false if the
+// indentation of the old lines does not come from a slip.
+func (r *renderer) setIndent(how reading, file fileUnit) (ok bool) {
+	in := newIndents(r.window, r.old, r.new, file)
+	if how == absolute {
+		ok = lostIndent(in, r.window, r.old)
+		r.old, r.level = asInFile(r.window, r.old), r.level.indented()
+		return ok
+	}
+	r.indent = in
+	return in.clear()
+}
