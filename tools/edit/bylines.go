@@ -73,7 +73,7 @@ func (t *target) rewrite(l level, i, off int, old, new []string) (change, error)
 	if l >= levelTrim {
 		how = readText(window, old, new)
 	}
-	out, err := settleReading(how, i, func(how reading) ([]line, *Error) { return t.renderAs(how, l, i, old, new) })
+	out, err := t.settleReading(how, i, i+len(old), func(how reading) ([]line, *Error) { return t.renderAs(how, l, i, old, new) })
 	if err != nil {
 		return change{}, err
 	}

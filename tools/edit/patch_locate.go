@@ -326,10 +326,11 @@ func hunkAmbiguousOrLate(p placement, end int) *Error {
 // renderHunk returns the new lines for the part of the window that the hunk changes.
 func (t *target) renderHunk(p *placement) ([]line, *Error) {
 	how := relative
+	start, end := p.core()
 	if p.level >= levelTrim {
 		how = readHunk(t.lines[p.at[0]:p.at[0]+len(p.old)], p)
 	}
-	return settleReading(how, p.at[0], func(how reading) ([]line, *Error) { return t.renderHunkAs(how, p) })
+	return t.settleReading(how, start, end, func(how reading) ([]line, *Error) { return t.renderHunkAs(how, p) })
 }
 
 // renderHunkAs is renderHunk with the new lines read as how says.

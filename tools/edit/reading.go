@@ -199,11 +199,11 @@ func (e *evidence) run(window []line, old []string, from, to int, added []string
 	for to < len(old) && blank(old[to]) {
 		to++
 	}
-	if from >= 0 {
-		e.line(window[from], old[from], added[first])
-	}
-	if to < len(old) {
-		e.line(window[to], old[to], added[last])
+	for _, i := range []int{from, to} {
+		if i >= 0 && i < len(old) {
+			e.line(window[i], old[i], added[first])
+			e.line(window[i], old[i], added[last])
+		}
 	}
 }
 
@@ -248,9 +248,14 @@ func (l level) indented() level {
 	return levelRight
 }
 
-// settleReading renders the new lines of the window at line i as the reading says. If that is
-// unclear, both readings must come to the same.
-func settleReading(how reading, i int, render func(reading) ([]line, *Error)) ([]line, *Error) {
+// minLikelier is by how much one reading must be likelier than the other to be chosen for that: the
+// logarithm of a ratio.
+const minLikelier = 4
+
+// settleReading renders the new lines of a window as the reading says. If that is unclear, both
+// readings must come to the same, or one must indent the lines as the file usually does and the
+// other must not. The window is lines i to end of the file.
+func (t *target) settleReading(how reading, i, end int, render func(reading) ([]line, *Error)) ([]line, *Error) {
 	if how != unclear {
 		return render(how)
 	}
@@ -259,10 +264,29 @@ func settleReading(how reading, i int, render func(reading) ([]line, *Error)) ([
 	switch {
 	case err != nil && otherErr != nil:
 		return nil, err
-	case err != nil || otherErr != nil || !sameLines(out, other):
+	case err != nil || otherErr != nil:
 		return nil, unclearIndent(i+1, twoReadings)
+	case sameLines(out, other):
+		return out, nil
 	}
-	return out, nil
+	switch d := t.likelier(i, end, out, other); {
+	case d > minLikelier:
+		return out, nil
+	case d < -minLikelier:
+		return other, nil
+	}
+	return nil, unclearIndent(i+1, twoReadings)
+}
+
+// likelier returns by how much lines a are likelier than lines b in place of lines i to end.
+func (t *target) likelier(i, end int, a, b []line) float64 {
+	if t.shapes == nil {
+		t.shapes = learnShapes(t.lines, t.habits(nil))
+	}
+	around := func(ls []line) []line {
+		return slices.Concat(t.lines[max(0, i-3):i], ls, t.lines[end:min(len(t.lines), end+3)])
+	}
+	return t.shapes.likelihood(around(a)) - t.shapes.likelihood(around(b))
 }
 
 // setIndent prepares the renderer for a match that ignores indentation; ok is false if the

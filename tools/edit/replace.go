@@ -148,13 +148,14 @@ func deref(f *found) found {
 
 // target is the text to edit, without its byte order mark.
 type target struct {
-	body  string
-	lf    string // body with LF line endings
-	not   string // a text that is known not to occur in lf
-	lines []line // body split into lines, once needed
-	eol   string // the line ending of most lines, once lines are set
-	unit  *fileUnit
-	index map[string][]int // positions of each line, by its text at the weakest level; nil if there is no index
+	body   string
+	lf     string // body with LF line endings
+	not    string // a text that is known not to occur in lf
+	lines  []line // body split into lines, once needed
+	eol    string // the line ending of most lines, once lines are set
+	unit   *fileUnit
+	shapes *shapes
+	index  map[string][]int // positions of each line, by its text at the weakest level; nil if there is no index
 }
 
 func (t *target) split() []line {
