@@ -32,6 +32,9 @@ func (t *target) byLines(r Replacement) (*found, error) {
 	if note != "" {
 		f.notes = append(f.notes, note)
 	}
+	if note != "" && l > levelExact && t.blankAfter(at[0]+len(old.lines)) {
+		return nil, lostNewline(at[0] + len(old.lines))
+	}
 	off, line := 0, 0
 	for _, i := range apart(at, len(old.lines)) {
 		off += sizeOf(t.lines[line:i])
@@ -55,6 +58,17 @@ func matchEnds(old, new block) (block, block, string) {
 		new.lines = append(new.lines[:len(new.lines):len(new.lines)], "")
 	}
 	return old, new, ""
+}
+
+// blankAfter reports whether line i of the file is blank.
+func (t *target) blankAfter(i int) bool { return i < len(t.lines) && blank(t.lines[i].text) }
+
+// lostNewline refuses an edit that either lacks a newline or is meant to remove a blank line.
+func lostNewline(at int) *Error {
+	e := refuse(Ambiguous, fmt.Sprintf("the old text ends with a newline and the new text does not, so it is unclear whether the blank line %d of the file should go", at+1),
+		"End both texts with a newline, or neither")
+	e.Lines = []int{at + 1}
+	return e
 }
 
 func lineNumbers(at []int) []int {

@@ -12,7 +12,6 @@ type inIndent struct {
 	old, new  []string // the lines of both texts, the last one without its newline
 	wholeEnd  bool     // the match ends at the end of a line
 	closed    bool     // the old text ends with a newline
-	opened    bool     // the new text does not, although the old text does
 }
 
 // atIndent describes the match of r.Old at a place of view; ok is false if it does not begin in an
@@ -20,10 +19,10 @@ type inIndent struct {
 func atIndent(view string, at int, r Replacement) (m inIndent, ok bool) {
 	start := strings.LastIndexByte(view[:at], '\n') + 1
 	old, new := splitBlock(r.Old), splitBlock(r.New)
-	if start == at || indentOf(view[start:at]) != view[start:at] || len(old.lines) == 0 || blank(old.lines[0]) {
+	if start == at || indentOf(view[start:at]) != view[start:at] || allBlank(old.lines) {
 		return m, false
 	}
-	m = inIndent{cut: view[start:at], old: old.lines, new: new.lines, closed: old.closed, opened: old.closed && !new.closed}
+	m = inIndent{cut: view[start:at], old: old.lines, new: new.lines, closed: old.closed}
 	m.full = m.cut + indentOf(old.lines[0])
 	end := at + len(r.Old)
 	m.wholeEnd = old.closed || end == len(view) || view[end] == '\n' || strings.HasPrefix(view[end:], crlf)
@@ -34,9 +33,14 @@ func atIndent(view string, at int, r Replacement) (m inIndent, ok bool) {
 // it goes behind the white space before the match, or like the file (absolute), so that it replaces
 // that white space too.
 func (m *inIndent) read() reading {
-	if m.opened || allBlank(m.new) {
-		if m.closed && m.wholeEnd && len(m.new) == 0 {
-			return absolute // the line goes, and its white space with it
+	switch {
+	case len(m.new) == 0 && m.closed:
+		return absolute // the line goes, and its white space with it
+	case allBlank(m.new):
+		return relative
+	case blank(m.old[0]): // a line of white space only
+		if !blank(m.new[0]) && indentOf(m.new[0]) != "" {
+			return absolute
 		}
 		return relative
 	}
@@ -79,7 +83,7 @@ func (m *inIndent) readFull() reading {
 // readRest decides about a new text that begins like the old text. If that is a single line, it does
 // not show whether the further new lines are indented like the file or lack white space as well.
 func (m *inIndent) readRest() reading {
-	if len(m.old) > 1 || !m.wholeEnd {
+	if !m.single() || !m.wholeEnd {
 		return relative
 	}
 	least, first := "", true
@@ -101,6 +105,9 @@ func (m *inIndent) readRest() reading {
 	}
 	return relative
 }
+
+// single reports whether only the first line of the old text has words.
+func (m *inIndent) single() bool { return allBlank(m.old[1:]) }
 
 // opens reports whether a line is the head of a block.
 func opens(l string) bool {

@@ -1,6 +1,9 @@
 package edit
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // reading is one way to understand the indentation of a new text whose old text was found only when
 // indentation was ignored.
@@ -14,7 +17,10 @@ const (
 
 // evidence counts what the lines of a new text say about its indentation. A line says something if
 // the old text and the file indent its counterpart differently.
-type evidence struct{ relative, absolute int }
+type evidence struct {
+	relative, absolute int
+	weak               bool // it is not enough on its own
+}
 
 // compare adds a line of the new text that is indented with n, where its counterpart is indented
 // with o in the old text and with f in the file.
@@ -28,9 +34,14 @@ func (e *evidence) compare(n, o, f string) {
 	}
 }
 
+func (e evidence) plus(f evidence) evidence {
+	return evidence{e.relative + f.relative, e.absolute + f.absolute, e.weak || f.weak}
+}
+
 // verdict returns the reading that all of the evidence supports.
 func (e evidence) verdict() reading {
 	switch {
+	case e.weak:
 	case e.relative > 0 && e.absolute == 0:
 		return relative
 	case e.absolute > 0 && e.relative == 0:
@@ -54,18 +65,31 @@ func readText(window []line, old, new []string) reading {
 	for tail < min(len(a), len(b))-lead && a[len(a)-1-tail] == b[len(b)-1-tail] {
 		tail++
 	}
-	var border evidence
-	for i := range old {
-		if j := i + len(new) - len(old); i >= len(old)-tail {
-			border.line(window[i], old[i], new[j])
-		} else if i < lead {
-			border.line(window[i], old[i], new[i])
+	var before, after evidence
+	for i := range lead {
+		before.line(window[i], old[i], new[i])
+	}
+	for i := len(old) - tail; i < len(old); i++ {
+		after.line(window[i], old[i], new[i+len(new)-len(old)])
+	}
+	middle := func() reading {
+		o, n := old[lead:len(old)-tail], new[lead:len(new)-tail]
+		if allBlank(o) {
+			return readInserted(window, old, n, before == evidence{})
 		}
+		return readMiddle(window[lead:len(window)-tail], o, n)
 	}
-	if border != (evidence{}) {
-		return border.verdict()
+	switch how := before.plus(after).verdict(); {
+	case before == evidence{} && after == evidence{}:
+		return middle()
+	case how == unclear || before != evidence{} && after != evidence{}:
+		return how
+	default: // there are lines at one end only; those in the middle must not contradict them
+		if m := middle(); m != how && m != unclear {
+			return unclear
+		}
+		return how
 	}
-	return readMiddle(window[lead:len(window)-tail], old[lead:len(old)-tail], new[lead:len(new)-tail])
 }
 
 // readMiddle decides by lines that are not the same in both texts at either end.
@@ -85,7 +109,21 @@ func readMiddle(window []line, old, new []string) reading {
 	if ends.relative+ends.absolute < 2 && inner == (evidence{}) {
 		return unclear
 	}
-	return evidence{inner.relative + ends.relative, inner.absolute + ends.absolute}.verdict()
+	return inner.plus(ends).verdict()
+}
+
+// readInserted decides by lines that only the new text has, before or after all that it shares with
+// the old one: they are compared with the first or last line of that.
+func readInserted(window []line, old, added []string, before bool) reading {
+	i, j := firstLine(old), firstLine(added)
+	if !before {
+		i, j = lastLine(old), lastLine(added)
+	}
+	var e evidence
+	if i >= 0 && j >= 0 {
+		e.line(window[i], old[i], added[j])
+	}
+	return e.verdict()
 }
 
 // line adds a line of the new text and its counterpart.
@@ -199,31 +237,46 @@ func (e *evidence) run(window []line, old []string, from, to int, added []string
 	for to < len(old) && blank(old[to]) {
 		to++
 	}
+	var around evidence
+	sides := 0
 	for _, i := range []int{from, to} {
-		if i >= 0 && i < len(old) {
-			e.line(window[i], old[i], added[first])
-			e.line(window[i], old[i], added[last])
+		if i < 0 || i == len(old) {
+			continue
+		}
+		was := around
+		around.line(window[i], old[i], added[first])
+		around.line(window[i], old[i], added[last])
+		if around != was {
+			sides++
 		}
 	}
+	if how := around.verdict(); sides < 2 || how == unclear {
+		e.weak = true
+	}
+	*e = e.plus(around)
 }
 
 // lostIndent reports whether old lines differ from the file as lines do that lost their indentation:
-// all in the way that in explains, or some of them completely or by one space. If only lines of
+// all in the way that in explains, or some of them completely or by the same white space. If only lines of
 // brackets do, a line may be missing instead.
 func lostIndent(in *indents, window []line, old []string) bool {
 	if in.clear() {
 		return true
 	}
-	words := 0
+	words, lost := 0, ""
 	for i, o := range old {
 		f, x := indentOf(window[i].text), indentOf(o)
 		if blank(o) || f == x {
 			continue
 		}
-		if x != "" && f != " "+x {
+		words += letters(o)
+		if x == "" {
+			continue
+		}
+		if !strings.HasSuffix(f, x) || lost != "" && f != lost+x {
 			return false
 		}
-		words += letters(o)
+		lost = f[:len(f)-len(x)]
 	}
 	return words >= minWordLine
 }
