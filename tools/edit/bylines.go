@@ -84,10 +84,15 @@ func lineNumbers(at []int) []int {
 func (t *target) rewrite(l level, i, off int, old, new []string) (change, error) {
 	window := t.lines[i : i+len(old)]
 	how := relative
+	var in *indents
 	if l >= levelTrim {
-		how = readText(window, old, new)
+		if in = newIndents(window, old, new, t.habits(window)); in.scattered() {
+			how = in.readScattered(allEvidence(window, old, new), new)
+		} else {
+			how = readText(window, old, new)
+		}
 	}
-	out, err := t.settleReading(how, i, i+len(old), func(how reading) ([]line, *Error) { return t.renderAs(how, l, i, old, new) })
+	out, err := t.settleReading(how, i, i+len(old), func(how reading) ([]line, *Error) { return t.renderAs(how, in, l, i, old, new) })
 	if err != nil {
 		return change{}, err
 	}
@@ -95,10 +100,10 @@ func (t *target) rewrite(l level, i, off int, old, new []string) (change, error)
 }
 
 // renderAs returns the lines that replace the window at line i if the new text is read as how says.
-func (t *target) renderAs(how reading, l level, i int, old, new []string) ([]line, *Error) {
+func (t *target) renderAs(how reading, in *indents, l level, i int, old, new []string) ([]line, *Error) {
 	window := t.lines[i : i+len(old)]
 	r := &renderer{window: window, old: old, new: new, level: l, eol: t.eol}
-	if l >= levelTrim && !r.setIndent(how, t.habits(window)) {
+	if l >= levelTrim && !r.setIndent(how, in) {
 		return nil, unclearIndent(i+1, oddIndent)
 	}
 	early, late := alignments(r.old, new)

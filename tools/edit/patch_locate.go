@@ -327,18 +327,24 @@ func hunkAmbiguousOrLate(p placement, end int) *Error {
 func (t *target) renderHunk(p *placement) ([]line, *Error) {
 	how := relative
 	start, end := p.core()
+	var in *indents
 	if p.level >= levelTrim {
-		how = readHunk(t.lines[p.at[0]:p.at[0]+len(p.old)], p)
+		window := t.lines[p.at[0] : p.at[0]+len(p.old)]
+		if in = newIndents(window, p.old, p.new, t.habits(window)); in.scattered() {
+			how = in.readScattered(readHunk(window, p), p.added())
+		} else {
+			how = readHunk(window, p).verdict()
+		}
 	}
-	return t.settleReading(how, start, end, func(how reading) ([]line, *Error) { return t.renderHunkAs(how, p) })
+	return t.settleReading(how, start, end, func(how reading) ([]line, *Error) { return t.renderHunkAs(how, in, p) })
 }
 
 // renderHunkAs is renderHunk with the new lines read as how says.
-func (t *target) renderHunkAs(how reading, p *placement) ([]line, *Error) {
+func (t *target) renderHunkAs(how reading, in *indents, p *placement) ([]line, *Error) {
 	start := p.at[0]
 	window := t.lines[start : start+len(p.old)]
 	r := &renderer{window: window, old: p.old, new: p.new, level: p.level, eol: t.eol}
-	if p.level >= levelTrim && !r.setIndent(how, t.habits(window)) {
+	if p.level >= levelTrim && !r.setIndent(how, in) {
 		return nil, unclearIndent(start+1, oddIndent)
 	}
 	out, bad := r.render(p.steps)
@@ -346,4 +352,15 @@ func (t *target) renderHunkAs(how reading, p *placement) ([]line, *Error) {
 		return nil, unclearIndent(start+1, cannotIndent(p.new[bad]))
 	}
 	return out[p.lead : len(out)-p.tail], nil
+}
+
+// added returns the lines that only the new side has.
+func (p *placement) added() []string {
+	var out []string
+	for _, s := range p.steps {
+		if s.old < 0 {
+			out = append(out, p.new[s.new])
+		}
+	}
+	return out
 }

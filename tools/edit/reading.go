@@ -92,6 +92,20 @@ func readText(window []line, old, new []string) reading {
 	}
 }
 
+// allEvidence returns what all lines of a new text say together.
+func allEvidence(window []line, old, new []string) (e evidence) {
+	a, b := numberWeakly(old, new)
+	for _, p := range diff(a, b) {
+		e.line(window[p.a], old[p.a], new[p.b])
+	}
+	if i, j := firstLine(old), firstLine(new); i >= 0 && j >= 0 {
+		e.line(window[i], old[i], new[j])
+		i, j = lastLine(old), lastLine(new)
+		e.line(window[i], old[i], new[j])
+	}
+	return e
+}
+
 // readMiddle decides by lines that are not the same in both texts at either end.
 func readMiddle(window []line, old, new []string) reading {
 	a, b := numberWeakly(old, new)
@@ -189,8 +203,7 @@ func numberWeakly(old, new []string) (a, b []int32) {
 // readHunk decides how the new lines of a hunk are indented. Context lines stand for both sides, so
 // the removed lines that the new ones replace are the evidence; new lines that replace nothing are
 // compared with the lines before and after them.
-func readHunk(window []line, p *placement) reading {
-	var e evidence
+func readHunk(window []line, p *placement) (e evidence) {
 	at := 0 // the next old line
 	for k := 0; k < len(p.steps); {
 		if s := p.steps[k]; s.old >= 0 && s.new >= 0 {
@@ -209,7 +222,7 @@ func readHunk(window []line, p *placement) reading {
 		}
 		e.run(window, p.old, from, at, added)
 	}
-	return e.verdict()
+	return e
 }
 
 // run adds the new lines that stand in place of old lines from to to.
@@ -344,8 +357,7 @@ func (t *target) likelier(i, end int, a, b []line) float64 {
 
 // setIndent prepares the renderer for a match that ignores indentation; ok is false if the
 // indentation of the old lines does not come from a slip.
-func (r *renderer) setIndent(how reading, file fileUnit) (ok bool) {
-	in := newIndents(r.window, r.old, r.new, file)
+func (r *renderer) setIndent(how reading, in *indents) (ok bool) {
 	if how == absolute {
 		ok = lostIndent(in, r.window, r.old)
 		r.old, r.level = asInFile(r.window, r.old), r.level.indented()
@@ -353,4 +365,20 @@ func (r *renderer) setIndent(how reading, file fileUnit) (ok bool) {
 	}
 	r.indent = in
 	return in.clear()
+}
+
+// scattered reports whether no rule explains how the old lines lost their indentation, so that no
+// rule can give it to the new lines either.
+func (in *indents) scattered() bool { return in.rule == nil }
+
+// readScattered decides about new lines next to old lines with a scattered loss of indentation: if
+// they have any, and none is indented like the old text, they did not suffer the same.
+func (in *indents) readScattered(e evidence, new []string) reading {
+	if e.relative > 0 || !slices.ContainsFunc(new, func(l string) bool { return !blank(l) && indentOf(l) != "" }) {
+		return unclear
+	}
+	if e.absolute == 0 && slices.ContainsFunc(in.seen, func(s seenIndent) bool { return s.model != "" && s.model != s.file }) {
+		return unclear
+	}
+	return absolute
 }
