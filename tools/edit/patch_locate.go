@@ -52,12 +52,21 @@ func (t *target) candidates(h *patchHunk) (placement, *Error) {
 	if len(p.old) == 0 {
 		return t.insertion(h, p)
 	}
-	p.level, p.at = t.strongest(p.old)
+	find := t.strongest
+	if h.eof {
+		find = t.strongestAtEnd
+	}
+	p.level, p.at = find(p.old)
 	if len(p.at) == 0 {
 		if q := newPlacement(peelContext(h.lines)); len(q.old) > 0 && len(q.old) < len(p.old) {
-			if q.level, q.at = t.strongest(q.old); len(q.at) > 0 {
+			if q.level, q.at = find(q.old); len(q.at) > 0 {
 				p = q
 			}
+		}
+	}
+	if h.eof && len(p.at) == 0 {
+		if _, at := t.strongest(p.old); len(at) > 0 {
+			return p, notAtEnd(at)
 		}
 	}
 	if len(p.at) == 0 || allBlank(p.old) && len(p.at) > 1 && len(h.anchors) == 0 && !h.eof {
@@ -74,12 +83,33 @@ func (t *target) candidates(h *patchHunk) (placement, *Error) {
 			return p, rivalry(p.at[0]+1, other)
 		}
 	}
-	if h.eof && len(p.at) > 1 {
-		if last := p.at[len(p.at)-1]; t.atEnd(last + len(p.old)) {
-			p.at = []int{last}
+	return p, nil
+}
+
+// maxTrailing is the number of blank lines that may follow the last place that strongestAtEnd tries.
+const maxTrailing = 64
+
+// strongestAtEnd finds the place of pat at the end of the file, at the first level that has one. Only
+// blank lines may follow.
+func (t *target) strongestAtEnd(pat []string) (level, []int) {
+	last := len(t.lines) - len(pat)
+	for l := levelExact; l < levels; l++ {
+		for i := last; i >= 0 && last-i <= maxTrailing; i-- {
+			if sameAll(l, t.lines[i:], pat) {
+				return l, []int{i}
+			}
+			if !blank(t.lines[i+len(pat)-1].text) {
+				break
+			}
 		}
 	}
-	return p, nil
+	return 0, nil
+}
+
+func notAtEnd(at []int) *Error {
+	return &Error{Kind: NotFound, Lines: lineNumbers(at),
+		Detail: fmt.Sprintf("the hunk ends with %s, but its lines are at %s and not at the end of the file", eofMark, places(lineNumbers(at))),
+		Advice: "Leave out " + eofMark + ", or give the last lines of the file as context"}
 }
 
 // hunkNotFound explains the refusal of a hunk whose old lines do not occur.
@@ -99,17 +129,47 @@ func hunkAmbiguous(lines []int, how string) *Error {
 		Advice: "Add context lines, or an @@ line with the function or class it is in, until it fits one place only"}
 }
 
-// insertion places a hunk that has only new lines.
+// insertion places a hunk that has only new lines: at the end of the file, before an empty last
+// line, as the reference implementation does. After an @@ line the hunk must belong there, because
+// other implementations place it elsewhere.
 func (t *target) insertion(h *patchHunk, p placement) (placement, *Error) {
 	if len(h.anchors) > 0 && !h.eof && len(t.lines) > 0 {
-		return p, &Error{Kind: Malformed, Detail: "the hunk has + lines only, so it does not say on which side of what they go",
-			Advice: "Give the line before or after the new lines as a context line (with a space in front)"}
+		scopes, err := t.scopes(h.anchors)
+		if err != nil {
+			return p, err
+		}
+		if len(scopes) != 1 || !t.reachesEnd(scopes[0], p.new) {
+			return p, &Error{Kind: Malformed, Detail: "the hunk has + lines only, so it does not say on which side of what they go",
+				Advice: "Give the line before or after the new lines as a context line (with a space in front)"}
+		}
 	}
-	p.at = []int{len(t.lines)}
+	end := len(t.lines)
+	if end > 0 && t.lines[end-1].text == "" {
+		end--
+	}
+	p.at = []int{end}
 	if !h.eof && len(t.lines) > 0 {
 		p.note = "has no context; its lines were added at the end of the file"
 	}
 	return p, nil
+}
+
+// reachesEnd reports whether new lines for the block of sc go to the end of the file, whether they
+// are meant for the end of the block or for behind it.
+func (t *target) reachesEnd(sc scope, added []string) bool {
+	if !t.atEnd(sc.end) {
+		return false
+	}
+	depth, first := len(indentOf(t.lines[sc.start].text)), firstLine(added)
+	if first >= 0 && len(indentOf(added[first])) <= depth {
+		return true
+	}
+	for _, l := range slices.Backward(t.lines) {
+		if !blank(l.text) {
+			return len(indentOf(l.text)) > depth || sc.start == len(t.lines)-1
+		}
+	}
+	return false
 }
 
 // peelContext removes the blank context lines at both ends.
