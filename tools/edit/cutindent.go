@@ -106,6 +106,29 @@ func (m *inIndent) readRest() reading {
 	return relative
 }
 
+// literally reports whether a new text of several lines for an old one of a single line fits the
+// file as it is, and much better than with the white space before the match on each line.
+func (t *target) literally(m inIndent, view string, at int) bool {
+	if !m.single() || !m.wholeEnd || blank(m.new[0]) || indentOf(m.new[0]) != indentOf(m.old[0]) {
+		return false
+	}
+	const much = 2
+	first := lineAt(view, at) - 1
+	var asIs, shifted []line
+	for i, l := range m.new {
+		if i == 0 {
+			l = m.cut + l
+		}
+		asIs = append(asIs, line{l, lf})
+		if i > 0 && !blank(l) {
+			l = m.cut + l
+		}
+		shifted = append(shifted, line{l, lf})
+	}
+	t.split()
+	return t.likelier(first, min(len(t.lines), first+len(m.old)), asIs, shifted) > much
+}
+
 // single reports whether only the first line of the old text has words.
 func (m *inIndent) single() bool { return allBlank(m.old[1:]) }
 

@@ -221,7 +221,7 @@ func (t *target) exactly(view string, at []int, r Replacement) (*found, error) {
 				c.a -= len(m.cut)
 				f.strategy = levelNames[levelTrim]
 			case unclear:
-				if !r.All {
+				if !r.All && !t.literally(m, view, i) {
 					return nil, m.indentError(lineAt(view, i))
 				}
 			}
