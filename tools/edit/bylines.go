@@ -1,6 +1,9 @@
 package edit
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // levelWords describes what each level ignores, for notes and errors.
 var levelWords = [levels]string{"", "ignoring white space at line ends", "ignoring typographic punctuation",
@@ -92,11 +95,25 @@ func (t *target) rewrite(l level, i, off int, old, new []string) (change, error)
 			how = readText(window, old, new)
 		}
 	}
+	if l == levelRightPunct || l == levelTrimPunct {
+		if r := prettified(window, old, newLines(old, new)); r != 0 {
+			return change{}, prettyError(i+1, r)
+		}
+	}
 	out, err := t.settleReading(how, i, i+len(old), func(how reading) ([]line, *Error) { return t.renderAs(how, in, l, i, old, new) })
 	if err != nil {
 		return change{}, err
 	}
 	return change{off, off + sizeOf(window), join(out)}, nil
+}
+
+// newLines returns the lines of a new text that the old one does not have.
+func newLines(old, new []string) []string {
+	has := map[string]bool{}
+	for _, o := range old {
+		has[trimLeft(trimRight(o))] = true
+	}
+	return slices.DeleteFunc(slices.Clone(new), func(l string) bool { return has[trimLeft(trimRight(l))] })
 }
 
 // renderAs returns the lines that replace the window at line i if the new text is read as how says.

@@ -177,13 +177,22 @@ func addedText(ls []string) string {
 // edit applies the hunks to the text of the file.
 func (f *PatchFile) edit(data string) (string, []string, []error) {
 	body, mark := cutBOM(data)
+	if onlyCR(body) {
+		text, notes, errs := f.edit(mark + crToLF(body))
+		return withCR(text), notes, errs
+	}
 	t := &target{body: body, lf: toLF(body)}
 	if t.split(); len(f.hunks) > manyHunks {
 		t.buildIndex()
 	}
 	var errs []error
 	placed := make([]placement, len(f.hunks))
+	strange := !strings.Contains(t.lf, "\r")
 	for i := range f.hunks {
+		if strange && f.hunks[i].hasCR() {
+			errs = append(errs, f.atHunk(&Error{Kind: Malformed, Detail: "a line has a carriage return in it, which the file has nowhere", Advice: `End the lines of the patch with \n alone`}, i))
+			continue
+		}
 		p, err := t.candidates(&f.hunks[i])
 		if err != nil {
 			errs = append(errs, f.atHunk(err, i))

@@ -396,6 +396,11 @@ func (t *target) renderHunk(p *placement) ([]line, *Error) {
 			how = readHunk(window, p).verdict()
 		}
 	}
+	if p.level == levelRightPunct || p.level == levelTrimPunct {
+		if r := prettified(t.lines[p.at[0]:], p.old, p.added()); r != 0 {
+			return nil, prettyError(p.at[0]+1, r)
+		}
+	}
 	return t.settleReading(how, start, end, func(how reading) ([]line, *Error) { return t.renderHunkAs(how, in, p) })
 }
 

@@ -44,6 +44,11 @@ type patchHunk struct {
 	eof     bool // it ends with *** End of File
 }
 
+// hasCR reports whether a line of the hunk has a carriage return in it.
+func (h *patchHunk) hasCR() bool {
+	return slices.ContainsFunc(h.lines, func(l patchLine) bool { return strings.IndexByte(l.text, '\r') >= 0 })
+}
+
 // patchLine is one line of a hunk; op is a space, '-' or '+'.
 type patchLine struct {
 	op   byte
@@ -98,6 +103,9 @@ type patchParser struct {
 // changes to. Any other command is refused. So is a patch without its end mark, because it may have
 // been cut off.
 func ParsePatch(patch string) (*Patch, error) {
+	if onlyCR(patch) {
+		patch = crToLF(patch)
+	}
 	p := &patchParser{lines: strings.Split(toLF(strings.TrimPrefix(patch, bom)), lf)}
 	if err := p.envelope(); err != nil {
 		return nil, err

@@ -112,6 +112,10 @@ func TestApplyPatch(t *testing.T) {
 		{"into an empty file", files{"a": ""}, envelope("*** Update File: a", "@@", "+y"), files{"a": "y\n"}},
 		{"no final newline", files{"a": "x\ny"}, envelope("*** Update File: a", "@@", " x", "-y", "+z"), files{"a": "x\nz"}},
 		{"crlf file", files{"a": "x\r\ny\r\nz\r\n"}, envelope("*** Update File: a", "@@", " x", "-y", "+1", "+2", " z"), files{"a": "x\r\n1\r\n2\r\nz\r\n"}},
+		{"cr file", files{"a": "x\ry\r"}, envelope("*** Update File: a", "@@", " x", "+z"), files{"a": "x\rz\ry\r"}},
+		{"cr patch", files{"a": "x\ny\n"}, strings.ReplaceAll(envelope("*** Update File: a", "@@", "-x", "+z"), "\n", "\r"), files{"a": "z\ny\n"}},
+		{"crlf in the new lines", files{"a": "x\ny\n"}, envelope("*** Update File: a", "@@", "-x", "+z\r", "+w\r"), files{"a": "z\nw\ny\n"}},
+		{"crlf in the old lines", files{"a": "x\ny\n"}, envelope("*** Update File: a", "@@", "-x\r", " y\r", "+z"), files{"a": "y\nz\n"}},
 		{"crlf patch", files{"a": "x\ny\n"}, strings.ReplaceAll(envelope("*** Update File: a", "@@", "-x", "+z"), "\n", "\r\n"), files{"a": "z\ny\n"}},
 		{"byte order mark", files{"a": bom + "x\ny\n"}, envelope("*** Update File: a", "@@", "-x", "+z"), files{"a": bom + "z\ny\n"}},
 		{"trailing space in the file", files{"a": "x  \ny\n"}, envelope("*** Update File: a", "@@", " x", "-y", "+z"), files{"a": "x  \nz\n"}},
@@ -199,6 +203,7 @@ func TestApplyPatchRefuses(t *testing.T) {
 		{"before its anchor", envelope("*** Update File: p.go", "@@ func b() int {", "-func a() int {", "+func d() int {"), NotFound, "not after its @@"},
 		{"new lines at an anchor", envelope("*** Update File: p.go", "@@ func b() int {", "+\ty := 1"), Malformed, "+ lines only"},
 		{"overlapping changes", envelope("*** Update File: a", "@@", "-1", "-2", "+9", "@@", "-2", "-3", "+9"), Conflict, "hunk 2"},
+		{"carriage return in a line", envelope("*** Update File: a", "@@", "-1", "+9\r8"), Malformed, "carriage return"},
 		{"one bad file spoils all", envelope("*** Add File: c", "+x", "*** Update File: b", "@@", "-y", "+z"), NotFound, "b: hunk 1"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -71,6 +71,13 @@ func Replace(content string, r Replacement) (Result, error) {
 		return Result{}, refuse(Empty, "the old text is empty, so there is nothing to look for",
 			"Give the text to replace; to insert, give the line before or after and repeat it in the new text")
 	}
+	if onlyCR(body) {
+		return replaceCR(mark, body, r)
+	}
+	r, err := sameEndings(body, r)
+	if err != nil {
+		return Result{}, err
+	}
 	if base, _ := cutBOM(r.Base); base != "" && toLF(base) != toLF(body) {
 		return replaceInBase(mark, body, base, r)
 	}

@@ -1,0 +1,56 @@
+package edit
+
+import "strings"
+
+// onlyCR reports whether the lines of a text end with a carriage return alone, as on old Macs.
+func onlyCR(s string) bool {
+	return strings.IndexByte(s, '\r') >= 0 && strings.IndexByte(s, '\n') < 0
+}
+
+// crToLF turns all three kinds of line endings into LF.
+func crToLF(s string) string { return strings.ReplaceAll(toLF(s), "\r", lf) }
+
+// withCR turns LF line endings into carriage returns.
+func withCR(s string) string { return strings.ReplaceAll(s, lf, "\r") }
+
+// replaceCR is Replace for a body whose lines end with carriage returns.
+func replaceCR(mark, body string, r Replacement) (Result, error) {
+	r.Old, r.New, r.Base = crToLF(r.Old), crToLF(r.New), crToLF(r.Base)
+	res, err := Replace(mark+crToLF(body), r)
+	res.Content = withCR(res.Content)
+	return res, err
+}
+
+// sameEndings gives the texts of a replacement the line endings of the body, unless it is the purpose
+// of the edit to change line endings. Carriage returns that are no line endings must be in the file
+// too: otherwise they are the half of a line ending, or nobody can say what they are.
+func sameEndings(body string, r Replacement) (Replacement, error) {
+	if strings.IndexByte(r.Old, '\r') < 0 && strings.IndexByte(r.New, '\r') < 0 || toLF(r.Old) == toLF(r.New) {
+		return r, nil
+	}
+	if strings.Contains(toLF(body), "\r") {
+		if !strings.Contains(body, crlf) && strings.IndexByte(r.Old, '\r') < 0 {
+			r.New = toLF(r.New)
+		}
+		return r, nil
+	}
+	old, new := lfOnly(r.Old), lfOnly(r.New)
+	if strings.IndexByte(new, '\r') >= 0 {
+		return r, refuse(Ambiguous, "the new text has a carriage return inside a line, which the file has nowhere", `End the lines of both texts with \n alone`)
+	}
+	if !strings.Contains(body, lf) && strings.IndexByte(r.Old, '\r') < 0 {
+		new = r.New // the file has no line ending that the new ones could follow
+	}
+	r.Old, r.New = old, new
+	return r, nil
+}
+
+// lfOnly returns a text with LF line endings. It takes lone carriage returns for line endings if the
+// text has at least two of them and no others, and for the half of one at its end.
+func lfOnly(s string) string {
+	s = toLF(s)
+	if onlyCR(s) && strings.Count(s, "\r") > 1 {
+		return crToLF(s)
+	}
+	return strings.TrimSuffix(s, "\r")
+}
