@@ -128,7 +128,7 @@ func (t *target) renderAs(how reading, in *indents, l level, i int, old, new []s
 	if bad >= 0 {
 		return nil, unclearIndent(i+1, cannotIndent(new[bad]))
 	}
-	if late != nil && l >= levelTrim {
+	if late != nil && l >= levelRightPunct {
 		other, bad := r.render(script(late, len(old), len(new)))
 		if bad >= 0 || !sameLines(out, other) {
 			return nil, unclearIndent(i+1, "which of the repeated lines of the new text are the old ones cannot be told")

@@ -34,9 +34,9 @@ func sameEndings(body string, r Replacement) (Replacement, error) {
 		}
 		return r, nil
 	}
-	old, new := lfOnly(r.Old), lfOnly(r.New)
-	if strings.IndexByte(new, '\r') >= 0 {
-		return r, refuse(Ambiguous, "the new text has a carriage return inside a line, which the file has nowhere", `End the lines of both texts with \n alone`)
+	old, new, ok := lfOnly(toLF(r.Old), toLF(r.New))
+	if !ok {
+		return r, refuse(Ambiguous, "a text of the edit has carriage returns that are no line endings, which the file has nowhere", `End the lines of both texts with \n alone`)
 	}
 	if !strings.Contains(body, lf) && strings.IndexByte(r.Old, '\r') < 0 {
 		new = r.New // the file has no line ending that the new ones could follow
@@ -45,12 +45,27 @@ func sameEndings(body string, r Replacement) (Replacement, error) {
 	return r, nil
 }
 
-// lfOnly returns a text with LF line endings. It takes lone carriage returns for line endings if the
-// text has at least two of them and no others, and for the half of one at its end.
-func lfOnly(s string) string {
-	s = toLF(s)
-	if onlyCR(s) && strings.Count(s, "\r") > 1 {
-		return crToLF(s)
+// lfOnly turns the lone carriage returns of both texts of an edit into line endings, if it is clear
+// that they are: a text has several and no other line endings, or both texts end with one.
+func lfOnly(old, new string) (o, n string, ok bool) {
+	if strings.Count(old, "\r") > 1 && onlyCR(old) || onlyCR(new) && strings.IndexByte(old, '\r') >= 0 && strings.Count(new, "\r") > 1 {
+		if old = crToLF(old); strings.IndexByte(new, '\n') < 0 {
+			new = crToLF(new)
+		}
 	}
-	return strings.TrimSuffix(s, "\r")
+	if strings.Count(new, "\r") > 1 && onlyCR(new) {
+		new = crToLF(new)
+	}
+	if strings.HasSuffix(old, "\r") && strings.HasSuffix(new, "\r") {
+		old, new = endLF(old), endLF(new)
+	}
+	return old, new, strings.IndexByte(old, '\r') < 0 && strings.IndexByte(new, '\r') < 0
+}
+
+// endLF turns a carriage return at the end of a text into a line ending.
+func endLF(s string) string {
+	if t, ok := strings.CutSuffix(s, "\r"); ok {
+		return t + lf
+	}
+	return s
 }

@@ -64,6 +64,14 @@ func (t *target) candidates(h *patchHunk) (placement, *Error) {
 			}
 		}
 	}
+	if len(p.at) == 0 {
+		if u, err := t.unescapeHunk(h); u != nil || err != nil {
+			if u != nil {
+				return *u, nil
+			}
+			return p, err
+		}
+	}
 	if h.eof && len(p.at) == 0 {
 		if _, at := t.strongest(p.old); len(at) > 0 {
 			return p, notAtEnd(at)
@@ -71,6 +79,9 @@ func (t *target) candidates(h *patchHunk) (placement, *Error) {
 	}
 	if len(p.at) == 0 || allBlank(p.old) && len(p.at) > 1 && len(h.anchors) == 0 && !h.eof {
 		return p, t.hunkNotFound(p)
+	}
+	if err := t.escapedNew(strings.Join(p.old, lf), strings.Join(p.new, lf), strings.Join(p.added(), lf)); err != nil {
+		return p, err
 	}
 	if p.level > levelExact {
 		p.note = "matched " + levelWords[p.level]
@@ -428,4 +439,40 @@ func (p *placement) added() []string {
 		}
 	}
 	return out
+}
+
+// unescapeHunk tries a hunk with its HTML entities undone. It returns nil if that does not help.
+func (t *target) unescapeHunk(h *patchHunk) (*placement, *Error) {
+	p := newPlacement(h.lines)
+	old, added := strings.Join(p.old, lf), strings.Join(p.added(), lf)
+	o, n, chars, sure := unescapeRound(old, added)
+	if len(chars) == 0 || h.rounds == maxRounds {
+		return nil, nil
+	}
+	u := *h
+	u.rounds++
+	u.lines = make([]patchLine, len(h.lines))
+	olds, news := strings.Split(o, lf), strings.Split(n, lf)
+	if len(olds) != len(p.old) || len(news) != max(1, len(p.added())) {
+		return nil, nil // an entity stands for a line break
+	}
+	for i, l := range h.lines {
+		if l.op == '+' {
+			u.lines[i], news = patchLine{l.op, news[0]}, news[1:]
+		} else {
+			u.lines[i], olds = patchLine{l.op, olds[0]}, olds[1:]
+		}
+	}
+	q, err := t.candidates(&u)
+	if err != nil && (err.Kind == NotFound || err.Kind == AlreadyApplied || err.Kind == Elided) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if why := t.entityDoubt(chars, sure); why != "" {
+		return nil, &Error{Kind: OverEscaped, Detail: "the hunk matches once its HTML entities are undone, but " + why, Advice: plainAdvice}
+	}
+	q.note = strings.TrimPrefix(q.note+"; "+entityNote(chars), "; ")
+	return &q, nil
 }

@@ -134,14 +134,23 @@ func finish(mark, body string, f found) (Result, error) {
 // resolve tries all the steps in order.
 func resolve(body string, r Replacement) (found, error) {
 	t := target{body: body, lf: toLF(body)}
-	if f, err := t.byteForByte(r); f != nil || err != nil {
-		return deref(f), err
-	}
+	f, err := t.byteForByte(r)
 	r.Old, r.New = toLF(r.Old), toLF(r.New)
 	for _, step := range []func(Replacement) (*found, error){t.plain, t.numbered, t.escaped, t.agreed} {
-		if f, err := step(r); f != nil || err != nil {
-			return deref(f), err
+		if f == nil && err == nil {
+			f, err = step(r)
 		}
+	}
+	if f != nil && err == nil && strings.IndexByte(r.New, '&') >= 0 {
+		if e := t.escapedNew(r.Old, r.New, r.New); e != nil {
+			return found{}, e
+		}
+	}
+	if f == nil && err == nil {
+		f, err = t.unescapedHTML(r)
+	}
+	if f != nil || err != nil {
+		return deref(f), err
 	}
 	return found{}, t.notFound(r)
 }

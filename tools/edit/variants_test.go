@@ -120,6 +120,12 @@ func TestEditVariants(t *testing.T) {
 		for _, v := range patchVariants {
 			runPatchVariant(t, rnd, edits, v)
 		}
+		for _, v := range textVariants {
+			a, b := v.run(t, rnd, edits)
+			for i, c := range []tally{a, b} {
+				t.Logf("%-5s %-42s %6d made %6d (%.1f%%) refused %6d wrong %4d", v.kind, []string{"", "patch: "}[i]+v.name, c.n(), c.right, 100*float64(c.right)/float64(max(1, c.n())), c.refused, c.wrong)
+			}
+		}
 	}
 }
 
