@@ -31,17 +31,38 @@ func (w *Workspace) patchTool() (agent.Tool, error) {
 // but models write it.
 var absoluteHeader = regexp.MustCompile(`(?m)^(\*\*\* (?:Add File|Update File|Delete File|Move to): )(/.*?)[ \t\r]*$`)
 
+// absoluteDir matches the directory of a cd command before the patch.
+var absoluteDir = regexp.MustCompile(`\b((?:cd|pushd)[ \t]+(?:--[ \t]+)?)("/[^"\n]*"|'/[^'\n]*'|/[^\s;&|"']*)`)
+
 // parsePatch parses a patch after making absolute paths inside the workspace relative. It also
 // returns the text to apply.
 func (w *Workspace) parsePatch(patch string) (string, *edit.Patch, error) {
-	patch = absoluteHeader.ReplaceAllStringFunc(patch, func(line string) string {
-		m := absoluteHeader.FindStringSubmatch(line)
-		rel, err := w.relative(m[2])
-		if err != nil {
-			return line
-		}
-		return m[1] + path.Clean(rel)
-	})
+	command, body := "", patch
+	if i := strings.Index(patch, "*** Begin Patch"); i >= 0 {
+		command, body = patch[:i], patch[i:]
+	}
+	if strings.Contains(command, "cd ") || strings.Contains(command, "pushd ") {
+		// The paths of the patch begin in that directory, so an absolute path stays, and is refused.
+		command = absoluteDir.ReplaceAllStringFunc(command, func(cd string) string {
+			m := absoluteDir.FindStringSubmatch(cd)
+			quote := m[2][:len(m[2])-len(strings.TrimLeft(m[2], `"'`))]
+			rel, err := w.relative(strings.Trim(m[2], `"'`))
+			if err != nil {
+				return cd
+			}
+			return m[1] + quote + path.Clean(rel) + quote
+		})
+	} else {
+		body = absoluteHeader.ReplaceAllStringFunc(body, func(line string) string {
+			m := absoluteHeader.FindStringSubmatch(line)
+			rel, err := w.relative(m[2])
+			if err != nil {
+				return line
+			}
+			return m[1] + path.Clean(rel)
+		})
+	}
+	patch = command + body
 	parsed, err := edit.ParsePatch(patch)
 	return patch, parsed, err
 }

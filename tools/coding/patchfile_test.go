@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,6 +46,60 @@ func TestApplyPatch(t *testing.T) {
 		t.Errorf("the moved file's mode: %v, %v", info.Mode(), err)
 	}
 	do(t, w, "write", args{"path": "new/deep/n.txt", "content": "known\n"}) // what a patch adds counts as shown
+}
+
+// TestPatchInDirectory applies patches inside shell commands that change the directory, to files of
+// one name in several directories. Only the file in the named directory changes.
+func TestPatchInDirectory(t *testing.T) {
+	start := files{"a": "1\n", "sub/a": "1\n", "sub/deep/a": "1\n", "sub dir/a": "1\n"}
+	const body = "*** Begin Patch\n*** Update File: a\n@@\n-1\n+2\n*** End Patch\nEOF\n"
+	for _, c := range []struct{ command, changed string }{ // DIR is the workspace
+		{"apply_patch <<'EOF'\n", "a"},
+		{"cd sub && apply_patch <<'EOF'\n", "sub/a"},
+		{"cd DIR/sub && apply_patch <<'EOF'\n", "sub/a"},
+		{"cd 'DIR/sub dir' && apply_patch <<'EOF'\n", "sub dir/a"},
+		{"cd \"DIR/sub\"; cd deep\napply_patch <<'EOF'\n", "sub/deep/a"},
+		{"pushd DIR/sub >/dev/null && apply_patch <<'EOF'\n", "sub/a"},
+		{"bash -lc 'cd DIR/sub && apply_patch <<EOF\n", "sub/a"},
+		{"cd DIR && apply_patch <<'EOF'\n", "a"},
+		{"cd /elsewhere && apply_patch <<'EOF'\n", ""},
+		{"cd DIR/.. && apply_patch <<'EOF'\n", ""},
+		{"cd DIR/sub/../.. && apply_patch <<'EOF'\n", ""},
+		{"cd $HOME && apply_patch <<'EOF'\n", ""},
+		{"make && apply_patch <<'EOF'\n", ""},
+	} {
+		w := openWith(t, Config{}, start)
+		patch := strings.ReplaceAll(c.command, "DIR", w.Dir()) + body
+		if strings.HasPrefix(c.command, "bash") {
+			patch += "'"
+		}
+		want := files{}
+		for name, text := range start {
+			want[name] = text
+		}
+		if c.changed == "" {
+			refused(t, w, "apply_patch", args{"patch": patch})
+		} else {
+			do(t, w, "apply_patch", args{"patch": patch})
+			want[c.changed] = "2\n"
+		}
+		if d := cmp.Diff(want, tree(t, w.Dir())); d != "" {
+			t.Errorf("%q (-want +got):\n%s", c.command, d)
+		}
+	}
+	w := openWith(t, Config{}, start)
+	refused(t, w, "apply_patch", args{"patch": "cd sub && apply_patch <<EOF\n" + strings.Replace(body, ": a", ": "+w.Dir()+"/a", 1)})
+	do(t, w, "apply_patch", args{"patch": strings.Replace(body[:len(body)-4], ": a", ": "+w.Dir()+"/sub/a", 1)})
+}
+
+// TestPatchSectionsForOneFile changes one file in several sections, as the files on disk show.
+func TestPatchSectionsForOneFile(t *testing.T) {
+	w := openWith(t, Config{}, files{"a": "1\n2\n", "b": "x\n", "c": "z\n"})
+	do(t, w, "apply_patch", args{"patch": "*** Begin Patch\n*** Update File: a\n@@\n-1\n+one\n*** Delete File: b\n*** Update File: ./a\n\n@@\n one\n-2\n+two\n*** Add File: b\n+y\n" +
+		"*** Add File: n\n+1\n*** Update File: n\n@@\n-1\n+2\n*** Update File: c\n*** Move to: d\n*** Update File: d\n@@\n-z\n+zz\n  *** End Patch"})
+	if d := cmp.Diff(files{"a": "one\ntwo\n", "b": "y\n", "n": "2\n", "d": "zz\n"}, tree(t, w.Dir())); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
 }
 
 func TestApplyPatchRefusals(t *testing.T) {

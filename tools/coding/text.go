@@ -146,18 +146,26 @@ func binaryName(data []byte) string {
 	return "binary file"
 }
 
-// lineEnding returns the ending of most lines in s, or "\n" if there is no line.
+// lineEnding returns the ending of most lines in s, or "\n" if there is no line. It is "\r" if s has
+// no other.
 func lineEnding(s string) string {
 	if strings.Count(s, "\r\n")*2 > strings.Count(s, "\n") {
 		return "\r\n"
 	}
+	if strings.Contains(s, "\r") && !strings.Contains(s, "\n") {
+		return "\r"
+	}
 	return "\n"
 }
 
-// withLineEnding replaces the endings of the lines of s, "\n" or "\r\n", with eol.
+// withLineEnding replaces the endings of the lines of s with eol. "\r" is a line ending only if s has
+// no other.
 func withLineEnding(s, eol string) string {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
-	if eol == "\r\n" {
+	if !strings.Contains(s, "\n") {
+		s = strings.ReplaceAll(s, "\r", "\n")
+	}
+	if eol != "\n" {
 		s = strings.ReplaceAll(s, "\n", eol)
 	}
 	return s

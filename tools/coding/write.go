@@ -208,6 +208,8 @@ func encodingKept(f textFile) string {
 		return "written as " + f.enc.String() + ", as before"
 	case lineEnding(f.text) == "\r\n":
 		return "written with CRLF line endings, as before"
+	case lineEnding(f.text) == "\r":
+		return "written with CR line endings, as before"
 	}
 	return ""
 }

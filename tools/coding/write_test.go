@@ -77,6 +77,8 @@ func TestWriteKeepsTheFilesForm(t *testing.T) {
 		"crlf":           {"a\r\nb\r\n", "a\nc\n", "a\r\nc\r\n"},
 		"crlf given":     {"a\r\nb\r\n", "a\r\nc\r\n", "a\r\nc\r\n"},
 		"lf":             {"a\nb\n", "a\r\nc\r\n", "a\nc\n"},
+		"cr":             {"a\rb\r", "a\nc\n", "a\rc\r"},
+		"cr given":       {"a\nb\n", "a\rc\r", "a\nc\n"},
 		"bom":            {bomUTF8 + "a\n", "b\n", bomUTF8 + "b\n"},
 		"utf-16 le":      {bomLE + "a\x00\n\x00", "b\n", bomLE + "b\x00\n\x00"},
 		"utf-16 be":      {bomBE + "\x00a\x00\r\x00\n", "é\n", bomBE + "\x00\xe9\x00\r\x00\n"},

@@ -1,6 +1,9 @@
 package edit
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // levelWords describes what each level ignores, for notes and errors.
 var levelWords = [levels]string{"", "ignoring white space at line ends", "ignoring typographic punctuation",
@@ -32,6 +35,9 @@ func (t *target) byLines(r Replacement) (*found, error) {
 	if note != "" {
 		f.notes = append(f.notes, note)
 	}
+	if note != "" && l > levelExact && t.blankAfter(at[0]+len(old.lines)) {
+		return nil, lostNewline(at[0] + len(old.lines))
+	}
 	off, line := 0, 0
 	for _, i := range apart(at, len(old.lines)) {
 		off += sizeOf(t.lines[line:i])
@@ -57,6 +63,17 @@ func matchEnds(old, new block) (block, block, string) {
 	return old, new, ""
 }
 
+// blankAfter reports whether line i of the file is blank.
+func (t *target) blankAfter(i int) bool { return i < len(t.lines) && blank(t.lines[i].text) }
+
+// lostNewline refuses an edit that either lacks a newline or is meant to remove a blank line.
+func lostNewline(at int) *Error {
+	e := refuse(Ambiguous, fmt.Sprintf("the old text ends with a newline and the new text does not, so it is unclear whether the blank line %d of the file should go", at+1),
+		"End both texts with a newline, or neither")
+	e.Lines = []int{at + 1}
+	return e
+}
+
 func lineNumbers(at []int) []int {
 	out := make([]int, len(at))
 	for k, i := range at {
@@ -69,25 +86,55 @@ func lineNumbers(at []int) []int {
 // and byte off.
 func (t *target) rewrite(l level, i, off int, old, new []string) (change, error) {
 	window := t.lines[i : i+len(old)]
-	r := &renderer{window: window, old: old, new: new, level: l, eol: t.eol}
+	how := relative
+	var in *indents
 	if l >= levelTrim {
-		r.indent = newIndents(window, old, new, t.habits(window))
-		if !r.indent.clear() {
-			return change{}, unclearIndent(i+1, oddIndent)
+		if in = newIndents(window, old, new, t.habits(window)); in.scattered() {
+			how = in.readScattered(allEvidence(window, old, new), new)
+		} else {
+			how = readText(window, old, new)
 		}
 	}
-	early, late := alignments(old, new)
-	out, bad := r.render(script(early, len(old), len(new)))
-	if bad >= 0 {
-		return change{}, unclearIndent(i+1, cannotIndent(new[bad]))
-	}
-	if late != nil && l >= levelTrim {
-		other, bad := r.render(script(late, len(old), len(new)))
-		if bad >= 0 || !sameLines(out, other) {
-			return change{}, unclearIndent(i+1, "which of the repeated lines of the new text are the old ones cannot be told")
+	if l == levelRightPunct || l == levelTrimPunct {
+		if r := prettified(window, old, newLines(old, new)); r != 0 {
+			return change{}, prettyError(i+1, r)
 		}
+	}
+	out, err := t.settleReading(how, i, i+len(old), func(how reading) ([]line, *Error) { return t.renderAs(how, in, l, i, old, new) })
+	if err != nil {
+		return change{}, err
 	}
 	return change{off, off + sizeOf(window), join(out)}, nil
+}
+
+// newLines returns the lines of a new text that the old one does not have.
+func newLines(old, new []string) []string {
+	has := map[string]bool{}
+	for _, o := range old {
+		has[trimLeft(trimRight(o))] = true
+	}
+	return slices.DeleteFunc(slices.Clone(new), func(l string) bool { return has[trimLeft(trimRight(l))] })
+}
+
+// renderAs returns the lines that replace the window at line i if the new text is read as how says.
+func (t *target) renderAs(how reading, in *indents, l level, i int, old, new []string) ([]line, *Error) {
+	window := t.lines[i : i+len(old)]
+	r := &renderer{window: window, old: old, new: new, level: l, eol: t.eol}
+	if l >= levelTrim && !r.setIndent(how, in) {
+		return nil, unclearIndent(i+1, oddIndent)
+	}
+	early, late := alignments(r.old, new)
+	out, bad := r.render(script(early, len(old), len(new)))
+	if bad >= 0 {
+		return nil, unclearIndent(i+1, cannotIndent(new[bad]))
+	}
+	if late != nil && l >= levelRightPunct {
+		other, bad := r.render(script(late, len(old), len(new)))
+		if bad >= 0 || !sameLines(out, other) {
+			return nil, unclearIndent(i+1, "which of the repeated lines of the new text are the old ones cannot be told")
+		}
+	}
+	return out, nil
 }
 
 // habits returns how the file is indented, as it applies to one of its windows.
@@ -115,8 +162,11 @@ func sameLines(a, b []line) bool {
 	return true
 }
 
-// oddIndent and cannotIndent explain why an indentation is unclear.
-const oddIndent = "the lines of the old text are not all indented less or more than there in the same way"
+// oddIndent, twoReadings and cannotIndent explain why an indentation is unclear.
+const (
+	oddIndent   = "the lines of the old text are not all indented less or more than there in the same way"
+	twoReadings = "the new text may be indented like the old text or like the file"
+)
 
 func cannotIndent(text string) string {
 	return "how to indent this new line cannot be told: " + visible(text)

@@ -25,6 +25,8 @@ func (t *target) notFound(r Replacement) *Error {
 	case t.overEscaped(r.Old):
 		e.Kind, e.Detail = OverEscaped, "the old text resembles the file only once its backslash escapes are undone"
 		e.Advice = "Send both texts unescaped, exactly as they should be in the file"
+	case t.htmlEscaped(r.Old):
+		e.Kind, e.Detail, e.Advice = OverEscaped, "the old text has HTML entities (such as "+anyOf(entities(r.Old))+") where the file has the plain characters", plainAdvice
 	case e.Near != nil && same(levelTrimPunct, e.Near.Have, e.Near.Want):
 		e.Advice = "The lines differ in white space or punctuation only; copy them from the file exactly"
 	case e.Near == nil && r.Old != "":

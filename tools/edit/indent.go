@@ -151,6 +151,9 @@ func (in *indents) orConvert(seen []seenIndent, plain indentRule) indentRule {
 		if ok {
 			return y, true
 		}
+		if strings.Contains(x, "\t") && !hasTab(seen) {
+			return "", false // a tab among spaces, which nothing explains
+		}
 		y, ok = in.convert(seen, x)
 		for _, s := range seen {
 			if s.model == x { // the evidence itself covers this case, and the rule must not contradict it

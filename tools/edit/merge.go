@@ -24,6 +24,10 @@ func Merge(base, ours, theirs string) (string, error) {
 	ours, mark := cutBOM(ours)
 	base, _ = cutBOM(base)
 	theirs, _ = cutBOM(theirs)
+	if onlyCR(ours) {
+		merged, err := Merge(crToLF(base), crToLF(ours), crToLF(theirs))
+		return mark + withCR(merged), err
+	}
 	b, o := splitLines(base), splitLines(ours)
 	out, err := mergeHunks("merge", b, o, diffHunks(b, splitLines(theirs)))
 	if err != nil {

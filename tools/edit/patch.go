@@ -36,18 +36,21 @@ const maxPatchErrors = 10
 //
 // read receives clean relative paths and must fail with [fs.ErrNotExist] for a file that does not
 // exist. Hunks are found by the same comparison of lines as in [Replace]. A hunk that fits in
-// several places is an error, unless its @@ lines or the order of the hunks leave only one. If
-// several hunks fail, the error joins one [*Error] for each.
+// several places is an error, unless its @@ lines or the order of the hunks leave only one. A
+// further section for a file changes what the sections before it made of the file. If several hunks
+// fail, the error joins one [*Error] for each.
 func ApplyPatch(read func(path string) ([]byte, error), patch string) ([]FileChange, error) {
 	p, err := ParsePatch(patch)
 	if err != nil {
 		return nil, err
 	}
-	var out []FileChange
+	made := overlay{read: read, at: map[string]int{}, gone: map[string]bool{}}
 	var errs []error
 	for i := range p.Files {
-		c, err := p.Files[i].apply(read)
-		out, errs = append(out, c), append(errs, err...)
+		c, err := p.Files[i].apply(made.file)
+		if errs = append(errs, err...); len(err) == 0 {
+			made.add(c)
+		}
 	}
 	if more := len(errs) - maxPatchErrors; more > 0 {
 		errs = append(errs[:maxPatchErrors], fmt.Errorf("edit: %s: and %d more faults", opPatch, more))
@@ -55,7 +58,57 @@ func ApplyPatch(read func(path string) ([]byte, error), patch string) ([]FileCha
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	return out, nil
+	return made.changes, nil
+}
+
+// overlay is the files as the sections so far have changed them.
+type overlay struct {
+	read    func(path string) ([]byte, error)
+	changes []FileChange   // one for each file
+	at      map[string]int // the change that writes or deletes a path
+	gone    map[string]bool
+}
+
+// file reads a file as it is after the sections so far.
+func (o *overlay) file(name string) ([]byte, error) {
+	i, changed := o.at[name]
+	switch {
+	case o.gone[name]:
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	case changed:
+		return o.changes[i].Content, nil
+	}
+	return o.read(name)
+}
+
+// add records the change of a section. It joins it to the change that earlier sections make to the
+// same file.
+func (o *overlay) add(c FileChange) {
+	from := c.Path
+	if c.MovedFrom != "" {
+		from = c.MovedFrom
+		o.gone[from] = true
+	}
+	o.gone[c.Path] = c.Delete
+	i, changed := o.at[from]
+	if !changed {
+		o.at[c.Path] = len(o.changes)
+		o.changes = append(o.changes, c)
+		return
+	}
+	b := &o.changes[i]
+	c.Notes = append(b.Notes, c.Notes...)
+	switch {
+	case b.Delete: // deleted and added: the file is replaced
+		c.Added = false
+	case b.Added:
+		c.Added, c.MovedFrom = true, ""
+	case b.MovedFrom != "":
+		c.MovedFrom = b.MovedFrom
+	}
+	*b = c
+	delete(o.at, from)
+	o.at[c.Path] = i
 }
 
 // fault returns an error about the file.
@@ -124,13 +177,22 @@ func addedText(ls []string) string {
 // edit applies the hunks to the text of the file.
 func (f *PatchFile) edit(data string) (string, []string, []error) {
 	body, mark := cutBOM(data)
+	if onlyCR(body) {
+		text, notes, errs := f.edit(mark + crToLF(body))
+		return withCR(text), notes, errs
+	}
 	t := &target{body: body, lf: toLF(body)}
 	if t.split(); len(f.hunks) > manyHunks {
 		t.buildIndex()
 	}
 	var errs []error
 	placed := make([]placement, len(f.hunks))
+	strange := !strings.Contains(t.lf, "\r")
 	for i := range f.hunks {
+		if strange && f.hunks[i].hasCR() {
+			errs = append(errs, f.atHunk(&Error{Kind: Malformed, Detail: "a line has a carriage return in it, which the file has nowhere", Advice: `End the lines of the patch with \n alone`}, i))
+			continue
+		}
 		p, err := t.candidates(&f.hunks[i])
 		if err != nil {
 			errs = append(errs, f.atHunk(err, i))

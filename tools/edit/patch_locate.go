@@ -52,16 +52,36 @@ func (t *target) candidates(h *patchHunk) (placement, *Error) {
 	if len(p.old) == 0 {
 		return t.insertion(h, p)
 	}
-	p.level, p.at = t.strongest(p.old)
+	find := t.strongest
+	if h.eof {
+		find = t.strongestAtEnd
+	}
+	p.level, p.at = find(p.old)
 	if len(p.at) == 0 {
 		if q := newPlacement(peelContext(h.lines)); len(q.old) > 0 && len(q.old) < len(p.old) {
-			if q.level, q.at = t.strongest(q.old); len(q.at) > 0 {
+			if q.level, q.at = find(q.old); len(q.at) > 0 {
 				p = q
 			}
 		}
 	}
+	if len(p.at) == 0 {
+		if u, err := t.unescapeHunk(h); u != nil || err != nil {
+			if u != nil {
+				return *u, nil
+			}
+			return p, err
+		}
+	}
+	if h.eof && len(p.at) == 0 {
+		if _, at := t.strongest(p.old); len(at) > 0 {
+			return p, notAtEnd(at)
+		}
+	}
 	if len(p.at) == 0 || allBlank(p.old) && len(p.at) > 1 && len(h.anchors) == 0 && !h.eof {
 		return p, t.hunkNotFound(p)
+	}
+	if err := t.escapedNew(strings.Join(p.old, lf), strings.Join(p.new, lf), strings.Join(p.added(), lf)); err != nil {
+		return p, err
 	}
 	if p.level > levelExact {
 		p.note = "matched " + levelWords[p.level]
@@ -74,12 +94,33 @@ func (t *target) candidates(h *patchHunk) (placement, *Error) {
 			return p, rivalry(p.at[0]+1, other)
 		}
 	}
-	if h.eof && len(p.at) > 1 {
-		if last := p.at[len(p.at)-1]; t.atEnd(last + len(p.old)) {
-			p.at = []int{last}
+	return p, nil
+}
+
+// maxTrailing is the number of blank lines that may follow the last place that strongestAtEnd tries.
+const maxTrailing = 64
+
+// strongestAtEnd finds the place of pat at the end of the file, at the first level that has one. Only
+// blank lines may follow.
+func (t *target) strongestAtEnd(pat []string) (level, []int) {
+	last := len(t.lines) - len(pat)
+	for l := levelExact; l < levels; l++ {
+		for i := last; i >= 0 && last-i <= maxTrailing; i-- {
+			if sameAll(l, t.lines[i:], pat) {
+				return l, []int{i}
+			}
+			if !blank(t.lines[i+len(pat)-1].text) {
+				break
+			}
 		}
 	}
-	return p, nil
+	return 0, nil
+}
+
+func notAtEnd(at []int) *Error {
+	return &Error{Kind: NotFound, Lines: lineNumbers(at),
+		Detail: fmt.Sprintf("the hunk ends with %s, but its lines are at %s and not at the end of the file", eofMark, places(lineNumbers(at))),
+		Advice: "Leave out " + eofMark + ", or give the last lines of the file as context"}
 }
 
 // hunkNotFound explains the refusal of a hunk whose old lines do not occur.
@@ -99,17 +140,47 @@ func hunkAmbiguous(lines []int, how string) *Error {
 		Advice: "Add context lines, or an @@ line with the function or class it is in, until it fits one place only"}
 }
 
-// insertion places a hunk that has only new lines.
+// insertion places a hunk that has only new lines: at the end of the file, before an empty last
+// line, as the reference implementation does. After an @@ line the hunk must belong there, because
+// other implementations place it elsewhere.
 func (t *target) insertion(h *patchHunk, p placement) (placement, *Error) {
 	if len(h.anchors) > 0 && !h.eof && len(t.lines) > 0 {
-		return p, &Error{Kind: Malformed, Detail: "the hunk has + lines only, so it does not say on which side of what they go",
-			Advice: "Give the line before or after the new lines as a context line (with a space in front)"}
+		scopes, err := t.scopes(h.anchors)
+		if err != nil {
+			return p, err
+		}
+		if len(scopes) != 1 || !t.reachesEnd(scopes[0], p.new) {
+			return p, &Error{Kind: Malformed, Detail: "the hunk has + lines only, so it does not say on which side of what they go",
+				Advice: "Give the line before or after the new lines as a context line (with a space in front)"}
+		}
 	}
-	p.at = []int{len(t.lines)}
+	end := len(t.lines)
+	if end > 0 && t.lines[end-1].text == "" {
+		end--
+	}
+	p.at = []int{end}
 	if !h.eof && len(t.lines) > 0 {
 		p.note = "has no context; its lines were added at the end of the file"
 	}
 	return p, nil
+}
+
+// reachesEnd reports whether new lines for the block of sc go to the end of the file, whether they
+// are meant for the end of the block or for behind it.
+func (t *target) reachesEnd(sc scope, added []string) bool {
+	if !t.atEnd(sc.end) {
+		return false
+	}
+	depth, first := len(indentOf(t.lines[sc.start].text)), firstLine(added)
+	if first >= 0 && len(indentOf(added[first])) <= depth {
+		return true
+	}
+	for _, l := range slices.Backward(t.lines) {
+		if !blank(l.text) {
+			return len(indentOf(l.text)) > depth || sc.start == len(t.lines)-1
+		}
+	}
+	return false
 }
 
 // peelContext removes the blank context lines at both ends.
@@ -325,18 +396,83 @@ func hunkAmbiguousOrLate(p placement, end int) *Error {
 
 // renderHunk returns the new lines for the part of the window that the hunk changes.
 func (t *target) renderHunk(p *placement) ([]line, *Error) {
+	how := relative
+	start, end := p.core()
+	var in *indents
+	if p.level >= levelTrim {
+		window := t.lines[p.at[0] : p.at[0]+len(p.old)]
+		if in = newIndents(window, p.old, p.new, t.habits(window)); in.scattered() {
+			how = in.readScattered(readHunk(window, p), p.added())
+		} else {
+			how = readHunk(window, p).verdict()
+		}
+	}
+	if p.level == levelRightPunct || p.level == levelTrimPunct {
+		if r := prettified(t.lines[p.at[0]:], p.old, p.added()); r != 0 {
+			return nil, prettyError(p.at[0]+1, r)
+		}
+	}
+	return t.settleReading(how, start, end, func(how reading) ([]line, *Error) { return t.renderHunkAs(how, in, p) })
+}
+
+// renderHunkAs is renderHunk with the new lines read as how says.
+func (t *target) renderHunkAs(how reading, in *indents, p *placement) ([]line, *Error) {
 	start := p.at[0]
 	window := t.lines[start : start+len(p.old)]
 	r := &renderer{window: window, old: p.old, new: p.new, level: p.level, eol: t.eol}
-	if p.level >= levelTrim {
-		r.indent = newIndents(window, p.old, p.new, t.habits(window))
-		if !r.indent.clear() {
-			return nil, unclearIndent(start+1, oddIndent)
-		}
+	if p.level >= levelTrim && !r.setIndent(how, in) {
+		return nil, unclearIndent(start+1, oddIndent)
 	}
 	out, bad := r.render(p.steps)
 	if bad >= 0 {
 		return nil, unclearIndent(start+1, cannotIndent(p.new[bad]))
 	}
 	return out[p.lead : len(out)-p.tail], nil
+}
+
+// added returns the lines that only the new side has.
+func (p *placement) added() []string {
+	var out []string
+	for _, s := range p.steps {
+		if s.old < 0 {
+			out = append(out, p.new[s.new])
+		}
+	}
+	return out
+}
+
+// unescapeHunk tries a hunk with its HTML entities undone. It returns nil if that does not help.
+func (t *target) unescapeHunk(h *patchHunk) (*placement, *Error) {
+	p := newPlacement(h.lines)
+	old, added := strings.Join(p.old, lf), strings.Join(p.added(), lf)
+	o, n, chars, sure := unescapeRound(old, added)
+	if len(chars) == 0 || h.rounds == maxRounds {
+		return nil, nil
+	}
+	u := *h
+	u.rounds++
+	u.lines = make([]patchLine, len(h.lines))
+	olds, news := strings.Split(o, lf), strings.Split(n, lf)
+	if len(olds) != len(p.old) || len(news) != max(1, len(p.added())) {
+		return nil, nil // an entity stands for a line break
+	}
+	for i, l := range h.lines {
+		if l.op == '+' {
+			u.lines[i], news = patchLine{l.op, news[0]}, news[1:]
+		} else {
+			u.lines[i], olds = patchLine{l.op, olds[0]}, olds[1:]
+		}
+	}
+	q, err := t.candidates(&u)
+	if err != nil && (err.Kind == NotFound || err.Kind == AlreadyApplied || err.Kind == Elided) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if why := t.entityDoubt(chars, sure); why != "" {
+		return nil, &Error{Kind: OverEscaped, Detail: "the hunk matches once its HTML entities are undone, but " + why, Advice: plainAdvice}
+	}
+	q.note = strings.TrimPrefix(q.note+"; "+entityNote(chars), "; ")
+	return &q, nil
 }

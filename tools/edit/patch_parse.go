@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -16,7 +17,8 @@ const (
 
 // Patch is a parsed patch.
 type Patch struct {
-	// Files are the sections of the patch, in order. No two of them touch the same file.
+	// Files are the sections of the patch, in order. If several have the same path, each changes
+	// what those before it made of the file.
 	Files []PatchFile
 }
 
@@ -40,6 +42,12 @@ type patchHunk struct {
 	anchors []string // the text of its @@ lines
 	lines   []patchLine
 	eof     bool // it ends with *** End of File
+	rounds  int  // how often its HTML entities were undone
+}
+
+// hasCR reports whether a line of the hunk has a carriage return in it.
+func (h *patchHunk) hasCR() bool {
+	return slices.ContainsFunc(h.lines, func(l patchLine) bool { return strings.IndexByte(l.text, '\r') >= 0 })
 }
 
 // patchLine is one line of a hunk; op is a space, '-' or '+'.
@@ -48,15 +56,20 @@ type patchLine struct {
 	text string
 }
 
-// Reads lists the files that applying the patch reads, in order. These are all files of the patch,
-// since an added file must not exist.
+// Reads lists the files that applying the patch reads, in order and each once. These are all files
+// of the patch, since an added file must not exist.
 func (p *Patch) Reads() []string {
 	var out []string
-	for _, f := range p.Files {
-		out = append(out, f.Path)
-		if f.MoveTo != "" {
-			out = append(out, f.MoveTo)
+	seen := map[string]bool{"": true}
+	add := func(name string) {
+		if !seen[name] {
+			seen[name] = true
+			out = append(out, name)
 		}
+	}
+	for _, f := range p.Files {
+		add(f.Path)
+		add(f.MoveTo)
 	}
 	return out
 }
@@ -79,15 +92,21 @@ type patchParser struct {
 	lines []string
 	at    int // index of the next line
 	patch Patch
+	wrap  wrapper
 }
 
 // ParsePatch parses a patch and checks its paths, without looking at any file. A tool can use it to
 // find what a patch would touch before applying it. Errors are [*Error] of kind [Malformed],
 // [BadPath] or [NoOp] with the line of the patch.
 //
-// Code fences and here-documents around the envelope are tolerated. A patch without its end mark is
-// not, because it may have been cut off.
+// Code fences and a shell command around the envelope are tolerated (a here-document for
+// apply_patch, in bash -c too). The paths of the patch begin in the directory that the command
+// changes to. Any other command is refused. So is a patch without its end mark, because it may have
+// been cut off.
 func ParsePatch(patch string) (*Patch, error) {
+	if onlyCR(patch) {
+		patch = crToLF(patch)
+	}
 	p := &patchParser{lines: strings.Split(toLF(strings.TrimPrefix(patch, bom)), lf)}
 	if err := p.envelope(); err != nil {
 		return nil, err
@@ -115,37 +134,46 @@ const opPatch = "apply patch"
 
 // envelope finds the two marks and reduces the lines to those between them.
 func (p *patchParser) envelope() error {
-	for ; p.at < len(p.lines) && strings.TrimSpace(p.lines[p.at]) != beginMark; p.at++ {
-		if !wrapping(p.lines[p.at]) {
-			p.at++
-			return p.fault(Malformed, "the patch does not start with "+beginMark, "Begin the patch with "+beginMark+" and end it with "+endMark)
-		}
-	}
-	if p.at == len(p.lines) {
-		return p.fault(Malformed, "there is no "+beginMark, "Begin the patch with "+beginMark+" and end it with "+endMark)
-	}
-	p.at++
-	end := len(p.lines) - 1
-	for end > p.at && strings.TrimRight(p.lines[end], " \t") != endMark {
-		if !wrapping(p.lines[end]) {
+	begin, before := -1, ""
+	for i, l := range p.lines {
+		if head, ok := strings.CutSuffix(strings.TrimSpace(l), beginMark); ok && (head == "" || strings.HasSuffix(head, `"`) || strings.HasSuffix(head, "'")) {
+			begin, before = i, head
 			break
 		}
+	}
+	advice := "Begin the patch with " + beginMark + " and end it with " + endMark
+	if begin < 0 {
+		p.at = 1
+		return p.fault(Malformed, "there is no "+beginMark, advice)
+	}
+	p.wrap = parseWrapper(append(slices.Clone(p.lines[:begin]), before))
+	if p.wrap.failed != "" {
+		p.at = 1
+		return p.fault(Malformed, "the patch does not start with "+beginMark+", and what is before it is not understood: "+visible(p.wrap.failed),
+			advice+"; give paths relative to the workspace, and run other commands on their own")
+	}
+	p.at = begin + 1
+	end := len(p.lines) - 1
+	for end > p.at && !p.endsPatch(p.lines[end]) && p.wrap.ends(p.lines[end]) {
 		end--
 	}
-	if end < p.at || strings.TrimRight(p.lines[end], " \t") != endMark {
+	if end < p.at || !p.endsPatch(p.lines[end]) {
 		p.at = len(p.lines)
 		return p.fault(Malformed, "the patch does not end with "+endMark+", so it may have been cut off", "Send the whole patch again, with "+endMark+" as its last line")
 	}
-	p.lines = p.lines[:end]
+	body, ok := p.wrap.body(p.lines[p.at:end])
+	if !ok {
+		return p.fault(Malformed, "the patch is inside quotes of a shell command and has characters that the shell may change", advice+", without a command around it")
+	}
+	p.lines = append(p.lines[:p.at], body...)
 	return nil
 }
 
-// wrapping reports whether a line outside the envelope can be ignored: blank, a code fence, or an
-// end of a here-document.
-func wrapping(l string) bool {
-	l = strings.TrimSpace(l)
-	return l == "" || l == "EOF" || l == "PATCH" || l == "'" || l == `"` || l == ")" ||
-		strings.HasPrefix(l, "```") || strings.Contains(l, "<<")
+// endsPatch reports whether a line is the end mark, perhaps with the end of the quote that the patch
+// is in.
+func (p *patchParser) endsPatch(l string) bool {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(l), endMark)
+	return ok && (rest == "" || p.wrap.quote != 0 && rest[0] == p.wrap.quote && p.wrap.ends(rest))
 }
 
 // section parses one file section.
@@ -164,7 +192,7 @@ func (p *patchParser) section() error {
 		if !ok {
 			continue
 		}
-		f := PatchFile{Op: m.op, Path: strings.TrimSpace(name), line: p.at}
+		f := PatchFile{Op: m.op, Path: p.wrap.under(strings.TrimSpace(name)), line: p.at}
 		if err := m.read(&f); err != nil {
 			return withPath(err, f.Path)
 		}
@@ -209,6 +237,17 @@ func (p *patchParser) gap() bool {
 	return false
 }
 
+// skipBlank skips blank lines that lead to an @@ line.
+func (p *patchParser) skipBlank() {
+	i := p.at
+	for i < len(p.lines) && blank(p.lines[i]) {
+		i++
+	}
+	if i < len(p.lines) && strings.HasPrefix(p.lines[i], "@@") {
+		p.at = i
+	}
+}
+
 func (p *patchParser) addition(f *PatchFile) error {
 	for !p.header() && !p.gap() {
 		l := p.lines[p.at]
@@ -235,13 +274,14 @@ func (p *patchParser) update(f *PatchFile) error {
 	if p.at < len(p.lines) {
 		if to, ok := strings.CutPrefix(strings.TrimSpace(p.lines[p.at]), moveMark); ok {
 			p.at++
-			f.MoveTo, f.moveLine = strings.TrimSpace(to), p.at
+			f.MoveTo, f.moveLine = p.wrap.under(strings.TrimSpace(to)), p.at
 			if f.MoveTo == "" {
 				return p.fault(Malformed, "*** Move to: names no file", "Give the new path")
 			}
 		}
 	}
 	for !p.header() && !p.gap() {
+		p.skipBlank()
 		h, err := p.hunk()
 		if err != nil {
 			if e, ok := err.(*Error); ok {
@@ -279,7 +319,7 @@ func (p *patchParser) hunk() (patchHunk, error) {
 		l := p.lines[p.at]
 		p.at++
 		switch {
-		case strings.TrimRight(l, " \t") == eofMark:
+		case strings.TrimSpace(l) == eofMark:
 			h.eof = true
 		case l == "":
 			h.lines = append(h.lines, patchLine{op: ' '})
@@ -294,6 +334,9 @@ func (p *patchParser) hunk() (patchHunk, error) {
 	}
 	if !changes {
 		return h, p.fault(NoOp, "the hunk has no - or + lines", "Leave out hunks that change nothing")
+	}
+	if h.eof {
+		return h, nil
 	}
 	for n := len(h.lines); n > 0 && h.lines[n-1] == (patchLine{op: ' '}) && p.lines[p.at-1] == ""; n-- {
 		h.lines = h.lines[:n-1] // blank lines before the next header are layout, not context

@@ -7,9 +7,11 @@ import (
 )
 
 // checkPaths cleans the paths of a patch in place. It refuses a path that could leave the root, and
-// two names that could refer to the same file.
+// two names that could refer to the same file. Several sections may name one file if each can follow
+// the one before: updates follow anything but a deletion, and an addition follows a deletion.
 func checkPaths(files []PatchFile) error {
 	seen := &claims{map[string]named{}, map[string]named{}}
+	last := map[string]PatchOp{} // the latest section of each path, or a deletion for the source of a move
 	for i := range files {
 		f := &files[i]
 		p, err := cleanPath(f.Path, f.line)
@@ -17,10 +19,14 @@ func checkPaths(files []PatchFile) error {
 			return err
 		}
 		f.Path = p
-		if err := seen.claim(named{p, f.line}); err != nil {
+		if before, ok := last[p]; ok {
+			if f.Op == AddFile && before != DeleteFile || f.Op == DeleteFile || f.Op == UpdateFile && before == DeleteFile {
+				return clash(named{p, f.line}, seen.files[strings.ToLower(p)])
+			}
+		} else if err := seen.claim(named{p, f.line}); err != nil {
 			return err
 		}
-		if f.MoveTo == "" {
+		if last[p] = f.Op; f.MoveTo == "" {
 			continue
 		}
 		to, err := cleanPath(f.MoveTo, f.moveLine)
@@ -31,6 +37,8 @@ func checkPaths(files []PatchFile) error {
 		if to == f.Path {
 			return badPath(f.Path, f.moveLine, "the file is moved to itself", "Leave out *** Move to, or give another path")
 		}
+		delete(last, p) // its name is still claimed, so that no other section can use it
+		last[to] = UpdateFile
 		if strings.EqualFold(to, f.Path) {
 			continue // only a change of case, which is handled as a special kind of move
 		}
@@ -79,7 +87,7 @@ func (c *claims) claim(n named) error {
 
 func clash(n, old named) error {
 	if strings.EqualFold(n.path, old.path) {
-		return badPath(n.path, n.line, fmt.Sprintf("the file has another section or is another's target already (%s, patch line %d)", old.path, old.line),
+		return badPath(n.path, n.line, fmt.Sprintf("the file has another section or is another's target already (%s, patch line %d), which this one cannot follow", old.path, old.line),
 			"Put all changes of one file into one section")
 	}
 	return badPath(n.path, n.line, fmt.Sprintf("a path lies within another one of the patch (%s, patch line %d)", old.path, old.line),

@@ -134,30 +134,6 @@ func (r *renderer) closeEnds(out []line) []line {
 	return out
 }
 
-// keepPunct applies the change from old to new to the file's line, so that typographic characters
-// that the model could not see are kept where nothing changed. text is the new line without this
-// treatment; it is returned if the change cannot be applied. The indentation is that of text.
-func keepPunct(old, file, new, text string) string {
-	o, f, n := trimLeft(trimRight(old)), trimLeft(trimRight(file)), trimLeft(new)
-	if o == f {
-		return text
-	}
-	head := commonPrefix(o, n)
-	tail := commonSuffix(o[head:], n[head:])
-	fileHead, ok := foldedPrefix(o[:head], f)
-	if !ok {
-		return text
-	}
-	fileTail, ok := foldedSuffix(o[len(o)-tail:], f[fileHead:])
-	if !ok {
-		return text
-	}
-	if o[head:len(o)-tail] != f[fileHead:len(f)-fileTail] {
-		return text // half of a pair of quotes would remain
-	}
-	return indentOf(text) + f[:fileHead] + n[head:len(n)-tail] + f[len(f)-fileTail:]
-}
-
 // commonPrefix and commonSuffix return lengths in bytes that end between characters.
 func commonPrefix(a, b string) int {
 	i := 0

@@ -71,6 +71,13 @@ func Replace(content string, r Replacement) (Result, error) {
 		return Result{}, refuse(Empty, "the old text is empty, so there is nothing to look for",
 			"Give the text to replace; to insert, give the line before or after and repeat it in the new text")
 	}
+	if onlyCR(body) {
+		return replaceCR(mark, body, r)
+	}
+	r, err := sameEndings(body, r)
+	if err != nil {
+		return Result{}, err
+	}
 	if base, _ := cutBOM(r.Base); base != "" && toLF(base) != toLF(body) {
 		return replaceInBase(mark, body, base, r)
 	}
@@ -127,14 +134,23 @@ func finish(mark, body string, f found) (Result, error) {
 // resolve tries all the steps in order.
 func resolve(body string, r Replacement) (found, error) {
 	t := target{body: body, lf: toLF(body)}
-	if f, err := t.byteForByte(r); f != nil || err != nil {
-		return deref(f), err
-	}
+	f, err := t.byteForByte(r)
 	r.Old, r.New = toLF(r.Old), toLF(r.New)
 	for _, step := range []func(Replacement) (*found, error){t.plain, t.numbered, t.escaped, t.agreed} {
-		if f, err := step(r); f != nil || err != nil {
-			return deref(f), err
+		if f == nil && err == nil {
+			f, err = step(r)
 		}
+	}
+	if f != nil && err == nil && strings.IndexByte(r.New, '&') >= 0 {
+		if e := t.escapedNew(r.Old, r.New, r.New); e != nil {
+			return found{}, e
+		}
+	}
+	if f == nil && err == nil {
+		f, err = t.unescapedHTML(r)
+	}
+	if f != nil || err != nil {
+		return deref(f), err
 	}
 	return found{}, t.notFound(r)
 }
@@ -148,13 +164,14 @@ func deref(f *found) found {
 
 // target is the text to edit, without its byte order mark.
 type target struct {
-	body  string
-	lf    string // body with LF line endings
-	not   string // a text that is known not to occur in lf
-	lines []line // body split into lines, once needed
-	eol   string // the line ending of most lines, once lines are set
-	unit  *fileUnit
-	index map[string][]int // positions of each line, by its text at the weakest level; nil if there is no index
+	body   string
+	lf     string // body with LF line endings
+	not    string // a text that is known not to occur in lf
+	lines  []line // body split into lines, once needed
+	eol    string // the line ending of most lines, once lines are set
+	unit   *fileUnit
+	shapes *shapes
+	index  map[string][]int // positions of each line, by its text at the weakest level; nil if there is no index
 }
 
 func (t *target) split() []line {
@@ -214,6 +231,17 @@ func (t *target) exactly(view string, at []int, r Replacement) (*found, error) {
 	raw := offsets{raw: t.body}
 	for _, i := range apart(at, len(r.Old)) {
 		c := change{i, i + len(r.Old), r.New}
+		if m, ok := atIndent(view, i, r); ok {
+			switch m.read() {
+			case absolute:
+				c.a -= len(m.cut)
+				f.strategy = levelNames[levelTrim]
+			case unclear:
+				if !r.All && !t.literally(m, view, i) {
+					return nil, m.indentError(lineAt(view, i))
+				}
+			}
+		}
 		if len(t.lf) != len(t.body) && len(view) == len(t.lf) {
 			c.a, c.b = raw.of(c.a), raw.of(c.b)
 			c.text = localEOL(t.body, c.a, c.b, r.Old, r.New)
@@ -222,6 +250,9 @@ func (t *target) exactly(view string, at []int, r Replacement) (*found, error) {
 	}
 	if r.All {
 		f.notes = t.alsoNear(r, len(f.changes))
+	}
+	if f.strategy != "exact" {
+		f.notes = append(f.notes, "the first line of the old text lacked indentation; the new text has that of the file and was written as it is")
 	}
 	if r.New != "" && strings.HasSuffix(r.Old, lf) && !strings.HasSuffix(r.New, lf) && at[0]+len(r.Old) < len(view) {
 		f.notes = append(f.notes, "the old text ends with a newline and the new text does not, so the next line was joined to it")

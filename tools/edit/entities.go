@@ -1,0 +1,178 @@
+package edit
+
+import (
+	"fmt"
+	"html"
+	"regexp"
+	"strings"
+)
+
+// entityPattern matches a character reference of HTML: named, decimal or hexadecimal.
+var entityPattern = regexp.MustCompile(`&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});`)
+
+// maxRounds is how many times a text may have been escaped.
+const maxRounds = 3
+
+// markup are the characters that escaping for HTML replaces.
+const markup = `<>&"'`
+
+// entities returns the references in a text by what they stand for.
+func entities(s string) map[string]string {
+	if strings.IndexByte(s, '&') < 0 {
+		return nil
+	}
+	out := map[string]string{}
+	for _, m := range entityPattern.FindAllString(s, -1) {
+		if c := html.UnescapeString(m); c != m {
+			out[c] = m
+		}
+	}
+	return out
+}
+
+// decodeEntities replaces the references that stand for one of chars.
+func decodeEntities(s string, chars map[string]string) string {
+	return entityPattern.ReplaceAllStringFunc(s, func(m string) string {
+		if c := html.UnescapeString(m); chars[c] != "" {
+			return c
+		}
+		return m
+	})
+}
+
+// hasRaw reports whether a text has a character as itself, outside references.
+func hasRaw(s, char string) bool {
+	return strings.Contains(entityPattern.ReplaceAllString(s, ""), char)
+}
+
+// unescapeRound undoes one round of escaping for HTML in both texts of an edit. The new text is
+// taken as escaped like the old one if it has references and none of the characters as themselves,
+// and as plain if it has no references. sure is false if it is neither.
+func unescapeRound(old, new string) (o, n string, chars map[string]string, sure bool) {
+	chars = entities(old)
+	if len(chars) == 0 {
+		return old, new, nil, true
+	}
+	o = decodeEntities(old, chars)
+	found := entities(new)
+	if len(found) == 0 {
+		return o, new, chars, true
+	}
+	escapes := map[string]string{}
+	sure = true
+	for c, m := range found {
+		switch {
+		case hasRaw(new, c) || hasRaw(old, c): // this character is not always escaped
+			sure = false
+		case chars[c] != "" || len(c) == 1 && strings.Contains(markup, c):
+			escapes[c] = m
+		case chars["&"] != "":
+			sure = false // escaping would have replaced its &
+		}
+	}
+	for c := range chars {
+		sure = sure && !hasRaw(new, c)
+	}
+	return o, decodeEntities(new, escapes), chars, sure
+}
+
+// unescaped tries the old text with its HTML entities undone.
+func (t *target) unescapedHTML(r Replacement) (*found, error) {
+	for range maxRounds {
+		o, n, chars, sure := unescapeRound(r.Old, r.New)
+		if len(chars) == 0 {
+			return nil, nil
+		}
+		r.Old, r.New = o, n
+		f, err := t.plain(r)
+		if err != nil || f == nil && sure {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if f == nil {
+			return nil, nil
+		}
+		if why := t.entityDoubt(chars, sure); why != "" {
+			return nil, refuse(OverEscaped, "the old text matches once its HTML entities are undone, but "+why, plainAdvice)
+		}
+		f.strategy = "unescaped+" + f.strategy
+		f.notes = append(f.notes, entityNote(chars))
+		return f, nil
+	}
+	return nil, nil
+}
+
+const plainAdvice = "Send both texts with the plain characters, exactly as they should be in the file"
+
+func entityNote(chars map[string]string) string {
+	return fmt.Sprintf("the HTML entities of the edit (such as %s) were undone, since the file has the plain characters; send those next time", anyOf(chars))
+}
+
+// anyOf returns the first reference in order, as an example.
+func anyOf(chars map[string]string) string {
+	best := ""
+	for _, m := range chars {
+		if best == "" || m < best {
+			best = m
+		}
+	}
+	return best
+}
+
+// entityDoubt says why an edit cannot be made with its entities undone, or "".
+func (t *target) entityDoubt(chars map[string]string, sure bool) string {
+	if !sure {
+		return "the new text has entities and plain characters"
+	}
+	in := entities(t.lf)
+	for c := range chars {
+		if in[c] != "" {
+			return "the file has entities too (" + in[c] + ")"
+		}
+	}
+	return ""
+}
+
+// escapedNew refuses a new text that looks escaped for HTML while the old text does not: it has
+// references to markup, none of that markup as itself, and the file has no such references. An edit
+// that only replaces characters by their references is meant so. added is the part of the new text
+// that is not context.
+func (t *target) escapedNew(old, new, added string) *Error {
+	found := entities(added)
+	for c, m := range found {
+		if !strings.HasPrefix(m, "&#") && (len(c) != 1 || !strings.Contains(markup, c)) || strings.Contains(old, m) {
+			delete(found, c)
+		}
+	}
+	if len(found) == 0 || hasRaw(added, "<") || hasRaw(added, ">") || hasRaw(added, "&") {
+		return nil
+	}
+	in := entities(t.lf)
+	for c := range found {
+		if hasRaw(added, c) || in[c] != "" {
+			return nil
+		}
+	}
+	for plain, i := new, 0; i < maxRounds; i++ {
+		if plain = decodeEntities(plain, entities(plain)); plain == old {
+			return nil
+		}
+	}
+	return refuse(OverEscaped, fmt.Sprintf("the new text has HTML entities (such as %s), which the file has nowhere", anyOf(found)),
+		"Send the new text with the plain characters. If the entities are meant, write the plain characters first and replace them in an edit that does nothing else")
+}
+
+// htmlEscaped reports whether an old text that is nowhere in the file has HTML entities that the file
+// does not have.
+func (t *target) htmlEscaped(old string) bool {
+	chars := entities(old)
+	in := entities(t.lf)
+	for c := range chars {
+		if in[c] == "" && strings.Contains(t.lf, c) {
+			return true
+		}
+	}
+	return false
+}
