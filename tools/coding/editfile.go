@@ -72,8 +72,8 @@ func (w *Workspace) edit(ctx context.Context, in editIn) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !cur.lossless(cur.data) {
-		return "", fmt.Errorf("%s is broken %v and cannot be written back unharmed; repair it with a program such as iconv", show.Path(t.rel), cur.enc)
+	if !cur.lossless() {
+		return "", fmt.Errorf("%s is broken %s and cannot be written back unharmed; repair it with a program such as iconv", show.Path(t.rel), cur.src.Name())
 	}
 	v, seen := w.views.get(ctx, t.rel)
 	base := ""
@@ -89,7 +89,11 @@ func (w *Workspace) edit(ctx context.Context, in editIn) (string, error) {
 	}
 	after := cur.textFile
 	after.text = next.text
-	if err := w.commit(ctx, []change{{at: cur.at, was: cur.data, data: after.encode()}}); err != nil {
+	data, err := after.encode()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", show.Path(t.rel), err)
+	}
+	if err := w.commit(ctx, []change{{at: cur.at, was: cur.data, data: data}}); err != nil {
 		return "", err
 	}
 	w.rememberEdit(ctx, t.rel, v, next.base)

@@ -128,7 +128,11 @@ func (w *Workspace) saveMemory(ctx context.Context, place *Workspace, cur *curre
 	}
 	next := cur.textFile
 	next.text = withLineEnding(text, lineEnding(cur.text))
-	if err := place.commit(ctx, []change{{at: cur.at, was: cur.data, data: next.encode()}}); err != nil {
+	data, err := next.encode()
+	if err != nil {
+		return "", err
+	}
+	if err := place.commit(ctx, []change{{at: cur.at, was: cur.data, data: data}}); err != nil {
 		return "", err
 	}
 	w.views.set(ctx, resourceMemory, view{text: next.text, known: true, whole: true})

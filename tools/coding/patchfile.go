@@ -125,8 +125,8 @@ func (p *patchRun) read(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !cur.lossless(cur.data) {
-		return nil, fmt.Errorf("it is broken %v and cannot be written back unharmed", cur.enc)
+	if !cur.lossless() {
+		return nil, fmt.Errorf("it is broken %s and cannot be written back unharmed", cur.src.Name())
 	}
 	p.files[cur.at.rel] = cur
 	return []byte(cur.text), nil
@@ -176,7 +176,9 @@ func (p *patchRun) changes(made []edit.FileChange) ([]change, error) {
 				f = cur.textFile
 			}
 			f.text = string(m.Content)
-			c.data = f.encode()
+			if c.data, err = f.encode(); err != nil {
+				return nil, fmt.Errorf("%s: %w", show.Path(t.rel), err)
+			}
 			if len(c.data) > p.w.cfg.Limits.FileBytes {
 				return nil, fmt.Errorf("%s would have %s, more than the %s that can be written", show.Path(t.rel), show.Size(int64(len(c.data))), show.Size(int64(p.w.cfg.Limits.FileBytes)))
 			}

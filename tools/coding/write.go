@@ -154,7 +154,11 @@ func (w *Workspace) overwrite(ctx context.Context, t target, in writeIn) (string
 		w.views.set(ctx, t.rel, view{text: cur.text, known: true, whole: true})
 		return fmt.Sprintf("%s already has exactly this content; nothing was written.", show.Path(t.rel)), nil
 	}
-	if err := w.commit(ctx, []change{{at: cur.at, was: cur.data, data: next.encode()}}); err != nil {
+	data, err := next.encode()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", show.Path(t.rel), err)
+	}
+	if err := w.commit(ctx, []change{{at: cur.at, was: cur.data, data: data}}); err != nil {
 		return "", err
 	}
 	// The model believes the file to hold what it wrote, without the merged changes of others.
@@ -201,8 +205,8 @@ func rangesName(rs []lineRange) string {
 // encodingKept describes how the text was converted for writing to disk.
 func encodingKept(f textFile) string {
 	switch {
-	case f.enc != encUTF8:
-		return "written as " + f.enc.String() + ", as before"
+	case !f.src.UTF8():
+		return "written as " + f.src.Name() + ", as before"
 	case lineEnding(f.text) == "\r\n":
 		return "written with CRLF line endings, as before"
 	}

@@ -167,3 +167,29 @@ func (t Text) mark() string {
 	}
 	return markGB18030
 }
+
+// Wide reports whether every character of the file has two or four bytes (UTF-16 or UTF-32).
+func (t Text) Wide() bool { return t.codec != nil && t.codec.enc == nil && t.codec != utf8Codec }
+
+// More decodes another piece of the same file.
+func (t Text) More(data []byte) string {
+	if t.codec == nil {
+		return strings.ToValidUTF8(string(data), broken)
+	}
+	return decodeWith(t.codec, data).String
+}
+
+// Marked reports whether data begins with the byte order mark of UTF-16 or UTF-32.
+func Marked(data []byte) bool {
+	for _, m := range []string{markUTF16LE, markUTF16BE, markUTF32BE} {
+		if bytes.HasPrefix(data, []byte(m)) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsWide reports whether data, the beginning of a file, is UTF-16 or UTF-32, with or without a mark.
+func IsWide(data []byte) bool {
+	return Marked(data) || sniffUTF16(data[:min(len(data), sniffLen)&^1]) != nil
+}
