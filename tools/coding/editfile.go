@@ -93,13 +93,14 @@ func (w *Workspace) edit(ctx context.Context, in editIn) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", show.Path(t.rel), err)
 	}
-	if err := w.commit(ctx, []change{{at: cur.at, was: cur.data, data: data}}); err != nil {
+	note, err := w.commit(ctx, []change{{at: cur.at, was: cur.data, data: data}})
+	if err != nil {
 		return "", err
 	}
 	w.rememberEdit(ctx, t.rel, v, next.base)
 	head := fmt.Sprintf("Edited %s: %s.", show.Path(t.rel), plural(next.count, "replacement"))
 	return joinLines(head, changedLines(cur.text, next.text, w.cfg.Limits.LineBytes),
-		notes(append(next.notes, encodingKept(after), edit.CheckSyntax(t.rel, cur.text, next.text))...)), nil
+		notes(append(next.notes, note, encodingKept(after), edit.CheckSyntax(t.rel, cur.text, next.text))...)), nil
 }
 
 // replaced is the outcome of several replacements in one text.

@@ -92,7 +92,7 @@ func (w *Workspace) applyPatch(ctx context.Context, in patchIn) (string, error) 
 	}
 	changes, err := p.changes(made)
 	if err == nil {
-		err = w.commit(ctx, changes)
+		p.note, err = w.commit(ctx, changes)
 	}
 	if err != nil {
 		return "", fmt.Errorf("%w\nNothing was changed: every file is as it was before the patch", err)
@@ -118,6 +118,7 @@ func (w *Workspace) lockAll(ctx context.Context, paths []string) (func(), error)
 type patchRun struct {
 	w     *Workspace
 	files map[string]*currentFile
+	note  string // what commit has to say
 }
 
 func (p *patchRun) read(name string) ([]byte, error) {
@@ -265,5 +266,6 @@ func (p *patchRun) report(made []edit.FileChange) string {
 		}
 		parts = append(parts, notes(append(m.Notes, edit.CheckSyntax(rel, before, after))...))
 	}
+	parts = append(parts, notes(p.note))
 	return clip(joinLines(parts...), p.w.cfg.Limits.ReadBytes)
 }

@@ -121,7 +121,7 @@ func (w *Workspace) write(ctx context.Context, in writeIn) (string, error) {
 }
 
 func (w *Workspace) create(ctx context.Context, t target, in writeIn) (string, error) {
-	if err := w.commit(ctx, []change{{at: t, data: []byte(in.Content)}}); err != nil {
+	if _, err := w.commit(ctx, []change{{at: t, data: []byte(in.Content)}}); err != nil {
 		return "", err
 	}
 	_, seen := w.views.get(ctx, t.rel)
@@ -158,13 +158,14 @@ func (w *Workspace) overwrite(ctx context.Context, t target, in writeIn) (string
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", show.Path(t.rel), err)
 	}
-	if err := w.commit(ctx, []change{{at: cur.at, was: cur.data, data: data}}); err != nil {
+	placed, err := w.commit(ctx, []change{{at: cur.at, was: cur.data, data: data}})
+	if err != nil {
 		return "", err
 	}
 	// The model believes the file to hold what it wrote, without the merged changes of others.
 	w.views.set(ctx, t.rel, view{text: withLineEnding(in.Content, lineEnding(cur.text)), known: true, whole: true})
 	return joinLines(fmt.Sprintf("Replaced %s: %d lines, before %d.", show.Path(t.rel), countLines(next.text), countLines(cur.text)),
-		notes(note, encodingKept(next), edit.CheckSyntax(t.rel, cur.text, next.text))), nil
+		notes(note, placed, encodingKept(next), edit.CheckSyntax(t.rel, cur.text, next.text))), nil
 }
 
 // mergeWrite decides what to write if the model wants to replace cur with text: the model must have
