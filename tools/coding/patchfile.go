@@ -150,6 +150,9 @@ func (p *patchRun) changes(made []edit.FileChange) ([]change, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := p.w.checkLooks(t, m.MovedFrom != ""); err != nil {
+			return nil, err
+		}
 		cur := p.files[t.rel]
 		if cur != nil {
 			t = cur.at // the state in which the hunks were found, not the current one

@@ -112,6 +112,9 @@ func (w *Workspace) write(ctx context.Context, in writeIn) (string, error) {
 		return "", err
 	}
 	if t.info == nil {
+		if err := w.checkLooks(t, in.Overwrite); err != nil {
+			return "", err
+		}
 		return w.create(ctx, t, in)
 	}
 	if err := w.checkRegular(t); err != nil {
