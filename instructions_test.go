@@ -18,8 +18,8 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding"
 )
 
-// TestInstructionsAreDecoded: an AGENTS.md in an older encoding or in UTF-16 is in the prompt as text,
-// decoded as the tools decode files.
+// TestInstructionsAreDecoded: an AGENTS.md in an older encoding or in UTF-16 is in the prompt as
+// text, decoded as the tools decode files.
 //
 // Evidence: loop · AGENTS.md is read in the encoding that it has
 func TestInstructionsAreDecoded(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// text returns the content of the instruction file p, of which data holds at most one byte more than
-// may be used.
+// text returns the content of the instruction file p, of which data holds at most one byte more
+// than may be used.
 func (i Instructions) text(p string, data []byte) string {
 	cut := ""
 	if len(data) > maxInstruction {

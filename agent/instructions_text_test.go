@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// TestInstructionEncodings reads AGENTS.md as editors and shells of all systems write it, never with
-// NULs or half characters, and lets the host decode other encodings.
+// TestInstructionEncodings reads AGENTS.md as editors and shells of all systems write it, never
+// with NULs or half characters, and lets the host decode other encodings.
 func TestInstructionEncodings(t *testing.T) {
 	wide := func(mark, s string, big bool) string {
 		b := []byte(mark)

@@ -16,15 +16,15 @@ type Redaction struct {
 	Text    string `json:"text"`
 }
 
-// refusals is how often the parts that a server refuses are taken out before the error counts.
+// refusals limits how often parts are taken out of the history for one request.
 const refusals = 2
 
 // largeMedia is the number of bytes of pictures that may be why a request is too large.
 const largeMedia = 1 << 20
 
 // withoutRefused takes the pictures that a server does not accept out of the history, and reports
-// whether it did. At first these are the ones that the server has not seen before, or the older ones
-// if there are too many; if that is not enough, all of them.
+// whether it did. At first these are the ones that the server has not seen before, or the older
+// ones if there are too many; if that is not enough, all of them.
 func (r *run) withoutRefused(me *ModelError, tries int) (bool, error) {
 	if tries >= refusals {
 		return false, nil
@@ -164,8 +164,8 @@ func (s *Session) redact(rs []Redaction) error {
 	return nil
 }
 
-// setRedacted replaces the live history by one of as many messages. What was requested before is not
-// a beginning of what follows, so a new epoch begins.
+// setRedacted replaces the live history by one of as many messages. What was requested before is
+// not a beginning of what follows, so a new epoch begins.
 func (s *Session) setRedacted(live []Message) {
 	s.live = live
 	s.liveSize, s.measured = 0, 0

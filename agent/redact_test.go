@@ -167,8 +167,8 @@ func TestTooManyPictures(t *testing.T) {
 	}
 }
 
-// TestNewPictureGoesFirst: a refused picture takes those with it that the server had accepted only if
-// the request is refused without it, too.
+// TestNewPictureGoesFirst: a refused picture takes those with it that the server had accepted only
+// if the request is refused without it, too.
 func TestNewPictureGoesFirst(t *testing.T) {
 	m := &picky{refuse: func(_ int, last *agent.Image) *agent.ModelError {
 		if last != nil && bytes.HasPrefix(last.Data, []byte(`"bad"`)) {

@@ -18,7 +18,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// A legacyText is what a program of some country has in its comments and messages.
+// A legacyText holds comments and messages of programs of some country.
 type legacyText struct {
 	name    string // of the encoding, as read reports it
 	enc     encoding.Encoding
@@ -74,9 +74,9 @@ func (l *legacyText) sources() map[string]string {
 }
 
 // TestEncodingsAreKept edits, overwrites and patches programs in old encodings. The files differ in
-// the edit only, byte for byte, and the model is told which encoding it is.
+// the edit only, byte for byte, and read says which encoding it is.
 //
-// Evidence: coding · Files in Latin-1, Windows-125x, KOI8-R, GBK, Big5, Shift_JIS, EUC-JP, EUC-KR and UTF-16 keep their encoding when they are edited
+// Evidence: coding · Files in Latin-1, GBK, Shift_JIS and 14 more encodings keep it on every write
 func TestEncodingsAreKept(t *testing.T) {
 	tier.Normal(t)
 	edits := 0
@@ -117,8 +117,8 @@ func TestEncodingsAreKept(t *testing.T) {
 	}
 }
 
-// TestEncodingRefuses: a character that the encoding of a file does not have is refused by every tool
-// that writes, and the file stays as it is.
+// TestEncodingRefuses: a character that the encoding of a file does not have is refused by every
+// tool that writes, and the file stays as it is.
 func TestEncodingRefuses(t *testing.T) {
 	for _, l := range legacyTexts {
 		if l.missing == "" {

@@ -99,8 +99,8 @@ func (w *Workspace) grepFile(ctx context.Context, j *grepJob, t target, buf []by
 
 var errBinary = errors.New("binary file")
 
-// run reads f in pieces of whole lines. For a multiline pattern, and for files that are not UTF-8, it
-// reads the whole rest of the file.
+// run reads f in pieces of whole lines. For a multiline pattern, and for files that are not UTF-8,
+// it reads the whole rest of the file.
 func (s *grepScan) run(ctx context.Context, f io.Reader, buf []byte) ([]byte, error) {
 	first, whole := true, s.p.multiline
 	for {

@@ -12,9 +12,9 @@ import (
 )
 
 // Most files are replaced by a rename. A file is written in place instead if a rename would change
-// more than its content: if it has other names (hard links), if it is a mount point, if its directory
-// cannot be written, or if its owner or its access list could not be kept. Before the first byte
-// changes, a journal holds the old content; see journal.go.
+// more than its content: if it has other names (hard links), if it is a mount point, if its
+// directory cannot be written, or if its owner or its access list could not be kept. Before the
+// first byte changes, a journal holds the old content; see journal.go.
 
 // inPlace opens the file of a change for writing in place. It returns nil if that is not possible.
 func (w *Workspace) inPlace(t target) *os.File {
@@ -97,8 +97,8 @@ func writeOver(f *os.File, data []byte) error {
 	return errors.Join(f.Truncate(int64(len(data))), f.Sync())
 }
 
-// writeOver is the function of that name. With a fault hook it writes single bytes or small pieces, so
-// that a test can stop after any of them.
+// writeOver is the function of that name. With a fault hook it writes single bytes or small pieces,
+// so that a test can stop after any of them.
 func (w *Workspace) writeOver(f *os.File, rel string, data []byte) error {
 	if w.fault == nil {
 		return writeOver(f, data)

@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestInPlaceElsewhere runs a program in mounts of its own, and as a user who owns nothing, on files
-// that cannot be replaced: bind mounts, a directory that cannot be written, files of somebody else in
-// a shared directory.
+// TestInPlaceElsewhere runs a program in mounts of its own, and as a user who owns nothing, on
+// files that cannot be replaced: bind mounts, a directory that cannot be written, files of somebody
+// else in a shared directory.
 func TestInPlaceElsewhere(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root, to mount and to give files away")

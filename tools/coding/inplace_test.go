@@ -52,7 +52,7 @@ const linkedPatch = "*** Begin Patch\n*** Update File: a\n@@\n-the old text of a
 
 var linkedStart = files{"a": "first\nthe old text of a, which is not short\nlast\n", "b": "old b\n"}
 
-// linkAll gives each file a second name.
+// linkAll makes a second name for each file.
 func linkAll(t *testing.T, dir string, fs files) {
 	t.Helper()
 	for name := range fs {
@@ -89,8 +89,8 @@ func TestInPlaceRollsBack(t *testing.T) {
 	}
 }
 
-// TestInPlaceKilled kills a program after each small piece that it writes in place. When the workspace
-// is opened again, each file has its whole old or its whole new content.
+// TestInPlaceKilled kills a program after each small piece that it writes in place. When the
+// workspace is opened again, each file has its whole old or its whole new content.
 //
 // Evidence: coding · A kill while a file is written in place leaves its old or its new content
 func TestInPlaceKilled(t *testing.T) {
@@ -150,7 +150,7 @@ func TestJournalsAreNotTrusted(t *testing.T) {
 	}
 }
 
-// childInPlace is what TestInPlaceElsewhere runs.
+// childInPlace edits the files of TestInPlaceElsewhere.
 func childInPlace(ctx context.Context, w *Workspace) {
 	for _, f := range []string{"mounted", "closed/f", "shared/f"} {
 		out, err := w.edit(ctx, editIn{Path: f, Old: "old", New: "new"})

@@ -17,11 +17,12 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
-// A journal holds the old and the new content of a file while it is written in place. It is complete
-// and on the disk before the file changes, and removed afterwards. If the process is killed in
-// between, the next Open of the workspace finds it and restores the old content.
+// A journal holds the old and the new content of a file while it is written in place. It is
+// complete and on the disk before the file changes, and removed afterwards. If the process is
+// killed in between, the next Open of the workspace finds it and restores the old content.
 //
-// It is in the root of the workspace, or in the user's cache directory if the root cannot be written.
+// It is in the root of the workspace, or in the user's cache directory if the root cannot be
+// written.
 type journal struct {
 	root *os.Root
 	name string // in root

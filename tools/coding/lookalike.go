@@ -63,8 +63,8 @@ func (w *Workspace) lookalike(dir, name string) (found string, onlyCase, ok bool
 	return "", false, false
 }
 
-// firstMissing splits a path of a file that does not exist into the directory that does and the name
-// that is missing in it.
+// firstMissing splits a path of a file that does not exist into the directory that does and the
+// name that is missing in it.
 func (w *Workspace) firstMissing(rel string) (dir, name string) {
 	for dir, name = path.Dir(rel), path.Base(rel); dir != "."; dir, name = path.Dir(dir), path.Base(dir) {
 		if _, err := w.root.Lstat(dir); err == nil {
@@ -74,8 +74,8 @@ func (w *Workspace) firstMissing(rel string) (dir, name string) {
 	return dir, name
 }
 
-// checkLooks refuses to make a file or a directory that looks like another one. anyCase allows names
-// that differ in case.
+// checkLooks refuses to make a file or a directory that looks like another one. anyCase allows
+// names that differ in case.
 func (w *Workspace) checkLooks(t target, anyCase bool) error {
 	if t.info != nil || w.folds {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestNamesThatLookAlike: a path that looks like an existing one is answered with that one, in a form
-// in which they differ, and no tool makes a second file that looks the same.
+// TestNamesThatLookAlike: a path that looks like an existing one is answered with that one, in a
+// form in which they differ, and no tool makes a second file that looks the same.
 //
 // Evidence: coding · A file name that only looks like another one is never made a second time
 func TestNamesThatLookAlike(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 )
 
 // keepOwner sets the owner of f to that of the file it replaces. This matters if the agent runs as
-// root in another user's directory, or as a member of a group in a shared one; otherwise the owner is
-// the same already.
+// root in another user's directory, or as a member of a group in a shared one; otherwise the owner
+// is the same already.
 func keepOwner(f *os.File, was fs.FileInfo) error {
 	st, ok := was.Sys().(*syscall.Stat_t)
 	if !ok || int(st.Uid) == os.Geteuid() && int(st.Gid) == os.Getegid() {

@@ -61,14 +61,14 @@ func (w *Workspace) read(ctx context.Context, in readIn) ([]agent.Part, error) {
 		return nil, err
 	}
 	if mediaType := imageType(data); mediaType != "" {
-		return w.image(t.rel, data, mediaType)
+		return w.image(ctx, t.rel, data, mediaType)
 	}
 	f, kind := decode(data)
 	if kind != "" {
 		return nil, binaryError(t.rel, kind, int64(len(data)))
 	}
 	if strings.EqualFold(path.Ext(t.rel), ".ipynb") && !in.Raw {
-		if parts, err := w.notebook(f.text, in); err == nil {
+		if parts, err := w.notebook(ctx, f.text, in); err == nil {
 			return parts, nil
 		}
 		// Not a notebook after all: showing the text is more useful than an error.

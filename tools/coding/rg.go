@@ -49,8 +49,8 @@ var errNoRipgrep = errors.New("ripgrep did not run")
 // are three differences: rg treats a single file as text whatever it contains; above a directory
 // that is in no repository it applies every .gitignore; and .rgignore files cannot be disabled
 // separately. What rg finds in files that are not UTF-8 is searched again, decoded; of UTF-16, rg
-// finds only files with a byte order mark. (An .rgignore below the root is not checked for: whoever puts it there wants it to
-// apply.)
+// finds only files with a byte order mark. (An .rgignore below the root is not checked for: whoever
+// puts it there wants it to apply.)
 func (w *Workspace) canRipgrep(j *grepJob) bool {
 	if w.cfg.Ripgrep == noRipgrep || j.p.rg == "" || !j.from.info.IsDir() {
 		return false

@@ -27,8 +27,8 @@ func tempName(rel string) string {
 	return path.Join(path.Dir(rel), fmt.Sprintf("%s%08x%08x%s", tempPrefix, h.Sum32(), rand.Uint32(), tempSuffix))
 }
 
-// isTempName reports whether a name (without directory) is that of a temporary file or a journal. Such
-// files are invisible to the tools.
+// isTempName reports whether a name (without directory) is that of a temporary file or a journal.
+// Such files are invisible to the tools.
 func isTempName(name string) bool {
 	hex, ok := strings.CutPrefix(name, tempPrefix)
 	if !ok {

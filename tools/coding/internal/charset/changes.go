@@ -13,8 +13,8 @@ type span struct {
 	text       string
 }
 
-// changes returns the spans of old whose replacement gives now, in order. Equal lines are outside of
-// them, and so is what changed lines have in common at their beginnings and ends.
+// changes returns the spans of old whose replacement gives now, in order. Equal lines are outside
+// of them, and so is what changed lines have in common at their beginnings and ends.
 func changes(old, now string) []span {
 	var out []span
 	a, b := splitLines(old), splitLines(now)
@@ -81,8 +81,8 @@ func length(lines []string) (n int) {
 	return n
 }
 
-// A hunk replaces the lines a0 to a1 of the old text by the lines b0 to b1 of the new one. skipped is
-// the end of the hunk before.
+// A hunk replaces the lines a0 to a1 of the old text by the lines b0 to b1 of the new one. skipped
+// is the end of the hunk before.
 type hunk struct{ skipped, a0, a1, b0, b1 int }
 
 // hunks compares two texts line by line: common beginnings and ends, then the lines that both have
@@ -121,8 +121,8 @@ func diffLines(a, b []string, a0, b0 int, out *[]hunk) {
 	diffLines(a[i:], b[j:], a0+i, b0+j, out)
 }
 
-// anchors returns the pairs of lines that occur exactly once in a and in b and are in the same order
-// in both: the longest increasing sequence of such pairs.
+// anchors returns the pairs of lines that occur exactly once in a and in b and are in the same
+// order in both: the longest increasing sequence of such pairs.
 func anchors(a, b []string) [][2]int {
 	type place struct{ na, nb, ia, ib int }
 	seen := map[string]*place{}

@@ -57,7 +57,7 @@ func TestDecode(t *testing.T) {
 			want := strings.ReplaceAll("package x\n\n"+comment+"\nvar X = \"a\\n\"\n", "\n", eol)
 			data := encoded(t, name, want)
 			got, ok := Decode(data)
-			// Two encodings that agree in all characters of a text cannot be told apart.
+			// Two encodings that agree in all characters of a text cannot be distinguished.
 			if !ok || got.String != want || !got.Sure || named(got.Name()).prior > named(name).prior {
 				t.Errorf("%s: read as %s, sure %v:\n%s", name, got.Name(), got.Sure, got.String)
 				continue
@@ -175,8 +175,8 @@ func TestGuess(t *testing.T) {
 	}
 }
 
-// TestBroken: bytes without a meaning are kept where the text around them changes, and a U+FFFD that
-// the caller writes is refused.
+// TestBroken: bytes without a meaning are kept where the text around them changes, and a U+FFFD
+// that the caller writes is refused.
 func TestBroken(t *testing.T) {
 	data := []byte("über alles: ok\nbroken \xff\xfe here é\nöäü last\nmore ünïcödé text\n")
 	text, _ := Decode(data)
@@ -198,7 +198,8 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestEncodeKeepsBytes changes random lines of files with random bytes. All other lines keep theirs.
+// TestEncodeKeepsBytes changes random lines of files with random bytes. All other lines keep
+// theirs.
 func TestEncodeKeepsBytes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for round := range 2000 {

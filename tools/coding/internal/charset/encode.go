@@ -27,8 +27,8 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("the file is %s, which does not have %s; use ASCII or an escape of the language, or convert the whole file first (iconv -f %s -t UTF-8)", e.Name, what, e.Name)
 }
 
-// Encode returns s as a file in the encoding of t. What s has in common with the text of t keeps its
-// bytes. If a character cannot be written, the error is a [*MissingError].
+// Encode returns s as a file in the encoding of t. What s has in common with the text of t keeps
+// its bytes. If a character cannot be written, the error is a [*MissingError].
 func (t Text) Encode(s string) ([]byte, error) {
 	if t.codec == nil {
 		t.codec, t.Sure = utf8Codec, true

@@ -1,8 +1,8 @@
 package charset
 
-// A language holds the characters outside of ASCII that its texts use, in bands that blanks separate:
-// each of the first band is at least every second of these characters, each of the second at least
-// every fourth, and so on.
+// A language holds the characters outside of ASCII that its texts use, in bands that blanks
+// separate: each of the first band is at least every second of these characters, each of the second
+// at least every fourth, and so on.
 type language struct {
 	name  string
 	bands string
@@ -88,8 +88,8 @@ var languages = []language{
 		"넣책젯캐뿐헤컬컴콘츠눈망황족픈"},
 }
 
-// signs are what texts of any language use, roughly each every 32nd of these characters.
+// signs lists what texts of any language use, roughly each every 32nd of these characters.
 const signs = "©®°§±«»µ£€"
 
-// symbols are rarer than signs, roughly each every 256th character.
+// symbols lists rarer ones, roughly each every 256th character.
 const symbols = "·×…–—‘’“”„•¶½¼¾²³´¨¡¿ªº™÷¬†‡‹›₂№→←─│┌┐└┘├┤═║、。，「」（）：；！？"

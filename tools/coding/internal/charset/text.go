@@ -189,7 +189,8 @@ func Marked(data []byte) bool {
 	return false
 }
 
-// IsWide reports whether data, the beginning of a file, is UTF-16 or UTF-32, with or without a mark.
+// IsWide reports whether data, the beginning of a file, is UTF-16 or UTF-32, with or without a
+// mark.
 func IsWide(data []byte) bool {
 	return Marked(data) || sniffUTF16(data[:min(len(data), sniffLen)&^1]) != nil
 }
