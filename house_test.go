@@ -39,7 +39,7 @@ var floors = [][]string{
 // standard library: a host pays for what it imports. Modules that these modules link in turn are
 // not counted.
 var links = map[string][]string{
-	"":                     slices.Concat(xsys, gogit, schemas, texts, []string{"github.com/bmatcuk/doublestar/v4", "github.com/fsnotify/fsnotify", "golang.org/x/mod", "golang.org/x/net", "mvdan.cc/sh/v3"}),
+	"":                     slices.Concat(xsys, gogit, schemas, texts, []string{"github.com/bmatcuk/doublestar/v4", "github.com/fsnotify/fsnotify", "golang.org/x/image", "golang.org/x/mod", "golang.org/x/net", "mvdan.cc/sh/v3"}),
 	"agent":                xsys,
 	"agent/agenttest":      slices.Concat(xsys, []string{"github.com/google/go-cmp", "go.uber.org/goleak"}),
 	"agent/checkpoint":     slices.Concat(xsys, gogit),
@@ -59,7 +59,7 @@ var links = map[string][]string{
 	"sandbox/attacks":      {},
 	"sandbox/remote":       slices.Concat(xsys, gogit[:1], texts, []string{"golang.org/x/net"}),
 	"tools":                slices.Concat(xsys, schemas, texts[:1]),
-	"tools/coding":         slices.Concat(xsys, gogit, schemas, texts, []string{"github.com/bmatcuk/doublestar/v4", "golang.org/x/mod", "golang.org/x/net", "mvdan.cc/sh/v3"}),
+	"tools/coding":         slices.Concat(xsys, gogit, schemas, texts, []string{"github.com/bmatcuk/doublestar/v4", "golang.org/x/image", "golang.org/x/mod", "golang.org/x/net", "mvdan.cc/sh/v3"}),
 	"tools/edit":           {},
 }
 

@@ -255,7 +255,8 @@ func (c *Coder) openIndex(open func() (*retrieval.Index, error), opts *Options) 
 }
 
 func (c *Coder) agentConfig(opts *Options, artifacts agent.ArtifactStore, indexed bool) (agent.Config, error) {
-	ins, err := agent.FindInstructions(c.dir, ".")
+	files := agent.Instructions{Workspace: c.dir, Decode: coding.DecodeText}
+	ins, err := files.Find(".")
 	if err != nil {
 		return agent.Config{}, err
 	}
@@ -275,7 +276,7 @@ func (c *Coder) agentConfig(opts *Options, artifacts agent.ArtifactStore, indexe
 	return agent.Config{
 		Model: opts.Model, System: system, Policy: agent.StandardRules(opts.Autonomy), Ask: opts.Ask,
 		Limits: opts.Limits, Logger: opts.Logger, Artifacts: artifacts,
-		Middleware: append([]agent.Middleware{agent.NestedInstructions(c.dir)}, opts.Middleware...),
+		Middleware: append([]agent.Middleware{files.Nested()}, opts.Middleware...),
 	}, nil
 }
 

@@ -22,6 +22,7 @@ const (
 	EntryResult     EntryType = "result"     // a tool call ended
 	EntryResults    EntryType = "results"    // a batch ended: the results of Calls, in this order, form one tool message
 	EntryCompaction EntryType = "compaction" // Messages replace the live history
+	EntryRedaction  EntryType = "redaction"  // Redactions replace parts of the live history by texts
 	EntryPlan       EntryType = "plan"
 	EntryTodos      EntryType = "todos"
 	EntryGrant      EntryType = "grant"
@@ -46,6 +47,7 @@ type Entry struct {
 	Calls        []string          `json:"calls,omitempty"`
 	Messages     []Message         `json:"messages,omitempty"`
 	Report       *CompactionReport `json:"report,omitempty"`
+	Redactions   []Redaction       `json:"redactions,omitempty"`
 	Plan         *string           `json:"plan,omitempty"`
 	Todos        []Todo            `json:"todos,omitempty"`
 	Grant        *Grant            `json:"grant,omitempty"`
@@ -127,6 +129,8 @@ func (e *Entry) check() error {
 		missing = e.Call == nil
 	case EntryResult:
 		missing = e.Result == nil
+	case EntryRedaction:
+		missing = len(e.Redactions) == 0
 	case EntryPlan:
 		missing = e.Plan == nil
 	case EntryGrant:

@@ -58,6 +58,13 @@ type Reminded struct{ Text string }
 // Compacted reports that the history was rewritten to fit its budget.
 type Compacted struct{ Report CompactionReport }
 
+// Redacted reports that the server refused a request because of pictures in it, and that these were
+// replaced by texts in the history. The request is sent again.
+type Redacted struct {
+	Parts int   // number of parts that were replaced
+	Err   error // what the server said
+}
+
 // Checkpointed reports that the workspace was snapshotted before the first write of a turn. If that
 // failed, Err says why, and the turn cannot be undone.
 type Checkpointed struct {
@@ -98,6 +105,7 @@ func (StreamReset) event()   {}
 func (Steered) event()       {}
 func (Reminded) event()      {}
 func (Compacted) event()     {}
+func (Redacted) event()      {}
 func (Checkpointed) event()  {}
 func (PlanChanged) event()   {}
 func (TodosChanged) event()  {}

@@ -10,7 +10,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"unicode/utf8"
 )
 
 // Instruction is a file of instructions for agents found in a workspace, such as AGENTS.md
@@ -26,18 +25,37 @@ const maxInstruction = 64 << 10
 // InstructionFile is the file name that is looked for by default.
 const InstructionFile = "AGENTS.md"
 
+// Instructions finds the instruction files of a workspace.
+type Instructions struct {
+	Workspace string
+	Names     []string // in each folder the first existing one is used; none means InstructionFile
+	// Decode returns the text of a file, or false if it is not text. Nil reads UTF-8 and UTF-16;
+	// coding.DecodeText also reads the older encodings that the tools know.
+	Decode func(data []byte) (string, bool)
+}
+
 // FindInstructions returns the instruction files that apply to the workspace-relative folder dir:
 // those in the workspace's root, in dir, and in every folder between, from the root down, so that
 // the nearest comes last and takes precedence. In each folder the first existing name of names is
 // used; without names it is [InstructionFile]. Links that leave the workspace are not followed.
+// Files are UTF-8 or UTF-16; see [Instructions] for others.
 func FindInstructions(workspace, dir string, names ...string) ([]Instruction, error) {
-	root, err := os.OpenRoot(workspace)
+	return Instructions{Workspace: workspace, Names: names}.Find(dir)
+}
+
+// Find returns the files that apply to the workspace-relative folder dir, as [FindInstructions]
+// does.
+func (i Instructions) Find(dir string) ([]Instruction, error) {
+	root, err := os.OpenRoot(i.Workspace)
 	if err != nil {
 		return nil, fmt.Errorf("agent: find instructions: %w", err)
 	}
 	defer root.Close()
-	if len(names) == 0 {
-		names = []string{InstructionFile}
+	if len(i.Names) == 0 {
+		i.Names = []string{InstructionFile}
+	}
+	if i.Decode == nil {
+		i.Decode = decodeInstruction
 	}
 	dir = cleanPath(dir)
 	if path.IsAbs(dir) || leaves(dir) {
@@ -45,7 +63,7 @@ func FindInstructions(workspace, dir string, names ...string) ([]Instruction, er
 	}
 	var found []Instruction
 	for _, d := range lineage(dir) {
-		in, ok, err := readInstruction(root, d, names)
+		in, ok, err := i.read(root, d)
 		if err != nil {
 			return found, fmt.Errorf("agent: find instructions: %w", err)
 		}
@@ -70,8 +88,8 @@ func lineage(dir string) []string {
 	return append(dirs, dir)
 }
 
-func readInstruction(root *os.Root, dir string, names []string) (Instruction, bool, error) {
-	for _, name := range names {
+func (i Instructions) read(root *os.Root, dir string) (Instruction, bool, error) {
+	for _, name := range i.Names {
 		p := path.Join(dir, name)
 		st, err := root.Stat(p)
 		if err != nil || !st.Mode().IsRegular() {
@@ -89,17 +107,7 @@ func readInstruction(root *os.Root, dir string, names []string) (Instruction, bo
 		if err != nil {
 			return Instruction{}, false, err
 		}
-		cut := ""
-		if len(data) > maxInstruction {
-			data, cut = data[:maxInstruction], fmt.Sprintf("\n[… %s goes on; only its first %d KiB are shown]", p, maxInstruction>>10)
-			for i := 0; i < utf8.UTFMax && len(data) > 0 && !utf8.Valid(data[len(data)-i-1:]); i++ {
-				if utf8.RuneStart(data[len(data)-i-1]) {
-					data = data[:len(data)-i-1] // cut half a character
-					break
-				}
-			}
-		}
-		text := strings.ToValidUTF8(strings.TrimSpace(string(data)), "\uFFFD") + cut
+		text := i.text(p, data)
 		return Instruction{Path: p, Text: text}, text != "", nil
 	}
 	return Instruction{}, false, nil
@@ -121,13 +129,18 @@ func FormatInstructions(ins []Instruction) string {
 // when a tool call first touches a path below them, they are appended to that call's result. The
 // root's own file belongs in the system prompt.
 func NestedInstructions(workspace string, names ...string) Middleware {
+	return Instructions{Workspace: workspace, Names: names}.Nested()
+}
+
+// Nested returns the middleware that [NestedInstructions] describes.
+func (i Instructions) Nested() Middleware {
 	return func(next Handler) Handler {
 		return func(ctx context.Context, op *Op) error {
 			err := next(ctx, op)
 			if err != nil || op.Result == nil || op.Result.IsError {
 				return err
 			}
-			for _, in := range nestedFor(workspace, op.Effects, names) {
+			for _, in := range i.nestedFor(op.Effects) {
 				if op.Session.firstTime(in.Path) {
 					res := *op.Result // the tool may return the same result to several calls
 					res.Parts = append(res.Parts[:len(res.Parts):len(res.Parts)], Text{Text: "\n" + FormatInstructions([]Instruction{in})})
@@ -140,23 +153,23 @@ func NestedInstructions(workspace string, names ...string) Middleware {
 }
 
 // nestedFor returns the instructions below the root that apply to the paths a call touched.
-func nestedFor(workspace string, e Effects, names []string) []Instruction {
+func (i Instructions) nestedFor(e Effects) []Instruction {
 	var out []Instruction
 	for _, p := range append(append([]string(nil), e.Reads...), e.Writes...) {
-		if rel, err := filepath.Rel(workspace, p); err == nil && filepath.IsAbs(p) {
+		if rel, err := filepath.Rel(i.Workspace, p); err == nil && filepath.IsAbs(p) {
 			p = filepath.ToSlash(rel)
 		}
 		if hasScheme(p) || !PathUnder(p, ".") || cleanPath(p) == "." {
 			continue
 		}
 		dir := cleanPath(p)
-		if st, err := os.Lstat(path.Join(workspace, dir)); err != nil || !st.IsDir() {
+		if st, err := os.Lstat(path.Join(i.Workspace, dir)); err != nil || !st.IsDir() {
 			dir = path.Dir(dir)
 		}
 		if dir == "." {
 			continue
 		}
-		ins, err := FindInstructions(workspace, dir, names...)
+		ins, err := i.Find(dir)
 		if err != nil {
 			continue
 		}

@@ -135,7 +135,7 @@ func (r *run) step() (bool, error) {
 // tools of a response have started, the response is not requested again: the parts that arrived are
 // kept instead.
 func (r *run) ask() (*Response, error) {
-	compacted := false
+	compacted, refused := false, 0
 	for {
 		if r.ctx.Err() != nil {
 			return nil, context.Cause(r.ctx)
@@ -166,6 +166,14 @@ func (r *run) ask() (*Response, error) {
 			continue
 		}
 		me := AsModelError(err)
+		switch again, err := r.withoutRefused(me, refused); {
+		case err != nil:
+			return nil, err
+		case again:
+			refused++
+			r.stream.retract()
+			continue
+		}
 		if me.Kind == ErrContextLength && r.agent.cfg.Compactor != nil && !compacted {
 			compacted = true
 			r.stream.retract()

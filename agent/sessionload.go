@@ -44,6 +44,12 @@ func (l *loader) apply(e *Entry) error {
 			s.usage = s.usage.Add(e.Report.Usage)
 		}
 		s.cost += e.MicroDollars
+	case EntryRedaction:
+		live, err := redacted(s.live, e.Redactions)
+		if err != nil {
+			return err
+		}
+		s.setRedacted(live)
 	case EntrySpend:
 		if e.Usage != nil {
 			s.usage = s.usage.Add(*e.Usage)

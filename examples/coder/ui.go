@@ -145,6 +145,8 @@ func (u *ui) event(ev agent.Event) {
 		}
 	case agent.Compacted:
 		u.note("conversation compacted: %d to %d tokens", ev.Report.Before, ev.Report.After)
+	case agent.Redacted:
+		u.note("the server refused %d images, which were taken out of the conversation: %v", ev.Parts, ev.Err)
 	case agent.Steered:
 		u.note("given to the model: %s", plain(ev.Message.Text()))
 	case agent.TodosChanged:

@@ -104,6 +104,7 @@ func open(dir string, cfg Config) (*Workspace, error) {
 	w := &Workspace{cfg: cfg, dir: abs, real: real, root: root, grepPiece: grepPiece}
 	w.folds = foldsCase(root)
 	w.views.limit = cfg.Limits.ShownBytes
+	w.recover()
 	return w, nil
 }
 

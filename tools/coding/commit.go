@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
@@ -32,41 +33,46 @@ type change struct {
 //
 // A crash leaves every single file either old or new. A crash between the renames of several files
 // leaves some of them old and some new, and it leaves temporary files, which later writes remove.
-func (w *Workspace) commit(ctx context.Context, changes []change) error {
+//
+// A file that a rename would harm is written in place; the result says so. See inplace.go.
+func (w *Workspace) commit(ctx context.Context, changes []change) (note string, err error) {
 	if err := w.checkObeyed(ctx, changes); err != nil {
-		return err
+		return "", err
 	}
 	tx := transaction{w: w}
 	for _, c := range changes {
 		if err := ctx.Err(); err != nil {
-			return errors.Join(context.Cause(ctx), tx.rollback())
+			return "", errors.Join(context.Cause(ctx), tx.rollback())
 		}
 		if err := tx.stage(c); err != nil {
-			return errors.Join(fmt.Errorf("%s: %w", show.Path(c.at.rel), err), tx.rollback())
+			return "", errors.Join(fmt.Errorf("%s: %w", show.Path(c.at.rel), err), tx.rollback())
 		}
 	}
 	unlock := lockRoot(w.root)
 	defer unlock()
 	for i := range tx.staged {
 		if err := tx.apply(&tx.staged[i], len(changes) > 1); err != nil {
-			return errors.Join(fmt.Errorf("%s: %w", show.Path(tx.staged[i].at.rel), err), tx.rollback())
+			return "", errors.Join(fmt.Errorf("%s: %w", show.Path(tx.staged[i].at.rel), err), tx.rollback())
 		}
 	}
 	tx.finish()
 	w.tellIndex(changes)
-	return nil
+	return strings.Join(tx.notes, "; "), nil
 }
 
 type transaction struct {
 	w      *Workspace
 	staged []stagedChange
 	dirs   []string // created for new files, outermost first
+	notes  []string // for the model
 }
 
 type stagedChange struct {
 	change
 	temp    string // holds the new content until it is in place
 	backup  string // holds the old content while others may still fail
+	stay    string // why the file is written in place, "" if it is replaced
+	old     []byte // the content before it was written in place
 	applied bool
 }
 
@@ -92,6 +98,11 @@ func (tx *transaction) stage(c change) error {
 		}
 	}
 	s := stagedChange{change: c}
+	if !c.remove && c.at.info != nil && linkCount(c.at.info) > 1 && w.canStay(c.at) {
+		s.stay = "it has other names (hard links)"
+		tx.staged = append(tx.staged, s)
+		return nil
+	}
 	if !c.remove {
 		if err := tx.makeDirs(path.Dir(c.at.rel)); err != nil {
 			return err
@@ -103,7 +114,27 @@ func (tx *transaction) stage(c change) error {
 	if c.remove {
 		return nil
 	}
-	return w.writeTemp(s.temp, c)
+	err := w.writeTemp(s.temp, c)
+	_, different := errors.AsType[*notKept](err)
+	switch {
+	case c.at.info == nil || err == nil || !different && !mustStay(err):
+		return err
+	case w.canStay(c.at):
+		tx.staged[len(tx.staged)-1].stay = stayReason(err)
+		return nil
+	case different:
+		return nil // the file belongs to somebody else, but its directory is ours
+	}
+	return err
+}
+
+// canStay reports whether a file can be written in place.
+func (w *Workspace) canStay(t target) bool {
+	f := w.inPlace(t)
+	if f == nil {
+		return false
+	}
+	return f.Close() == nil
 }
 
 // makeDirs creates dir and its missing parents.
@@ -155,12 +186,20 @@ func (w *Workspace) writeTemp(temp string, c change) error {
 		return dirError(path.Dir(temp), err)
 	}
 	err = w.fill(f, temp, c.data)
+	var kept error
 	if err == nil && c.at.info != nil {
-		keepOwner(f, c.at.info)
+		kept = keepOwner(f, c.at.info)
 		err = f.Chmod(c.at.info.Mode().Perm())
+		if from, _, ferr := w.openFile(c.at); ferr == nil {
+			kept = errors.Join(kept, keepAttributes(from, f))
+			from.Close()
+		}
 	}
 	if err == nil {
 		err = f.Sync()
+	}
+	if err == nil {
+		err = kept
 	}
 	if cerr := f.Close(); err == nil {
 		err = cerr
@@ -196,6 +235,9 @@ func (tx *transaction) apply(s *stagedChange, keep bool) error {
 	if err != nil {
 		return err
 	}
+	if s.stay != "" {
+		return tx.overwrite(s, s.stay)
+	}
 	if existed && keep {
 		s.backup = tempName(rel)
 		if err := tx.keep(s); err != nil {
@@ -212,7 +254,12 @@ func (tx *transaction) apply(s *stagedChange, keep bool) error {
 	case !existed:
 		err = w.placeNew(s.temp, rel)
 	default:
-		err = w.root.Rename(s.temp, rel)
+		if err = w.root.Rename(s.temp, rel); err != nil && mustStay(err) && w.canStay(s.at) {
+			return tx.overwrite(s, stayReason(err))
+		}
+	}
+	if err == nil && existed && !s.remove && linkCount(s.at.info) > 1 {
+		tx.notes = append(tx.notes, show.Path(rel)+" had other names (hard links), which keep the old content")
 	}
 	if err != nil {
 		return dirError(path.Dir(rel), err)
@@ -292,6 +339,11 @@ func (tx *transaction) rollback() error {
 		}
 		var err error
 		switch {
+		case s.applied && s.old != nil:
+			err = tx.restore(&s)
+			if s.backup != "" {
+				_ = tx.w.root.Remove(s.backup)
+			}
 		case s.applied && s.backup != "":
 			err = tx.w.root.Rename(s.backup, s.at.rel)
 		case s.applied:

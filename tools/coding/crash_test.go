@@ -65,6 +65,9 @@ func child(dir, n string) {
 		out, err := w.grep(ctx, grepIn{Pattern: "a"})
 		fmt.Println(out, err)
 		return
+	case "in place":
+		childInPlace(ctx, w)
+		return
 	case "forever":
 		for i := 0; ; i++ {
 			text := strings.Repeat(fmt.Sprintf("%08d\n", i), 500)
@@ -74,6 +77,7 @@ func child(dir, n string) {
 			}
 		}
 	}
+	n, link := strings.CutSuffix(n, " linked")
 	at, _ := strconv.Atoi(n)
 	w.fault = func(string, string) error {
 		if at--; at == 0 {
@@ -82,7 +86,11 @@ func child(dir, n string) {
 		}
 		return nil
 	}
-	if _, err := w.applyPatch(ctx, patchIn{Patch: bigPatch}); err != nil {
+	patch := bigPatch
+	if link {
+		patch = linkedPatch
+	}
+	if _, err := w.applyPatch(ctx, patchIn{Patch: patch}); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}

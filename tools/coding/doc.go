@@ -46,6 +46,10 @@
 //   - Outlines of languages other than Go go by the shape of lines, and report so.
 //   - A patch of several files that is killed between two renames leaves some files new and some
 //     old, each of them whole.
+//   - A search through a directory finds UTF-16 only if it has a byte order mark. read, edit and
+//     grep of a single file need none.
+//   - The encoding of a file that is neither UTF-8 nor UTF-16 is found by its words. If that is not
+//     certain, only ASCII and the characters that the file has can be written.
 //   - ripgrep follows nested .rgignore files, the built-in search does not.
 //   - Files over 32 MiB (Limits.FileBytes) are read by range only and not edited; UTF-16 above that
 //     size is not read. PDF is not supported.

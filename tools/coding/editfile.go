@@ -75,8 +75,8 @@ func (w *Workspace) edit(ctx context.Context, in editIn) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !cur.lossless(cur.data) {
-		return "", fmt.Errorf("%s is broken %v and cannot be written back unharmed; repair it with a program such as iconv", show.Path(t.rel), cur.enc)
+	if !cur.lossless() {
+		return "", fmt.Errorf("%s is broken %s and cannot be written back unharmed; repair it with a program such as iconv", show.Path(t.rel), cur.src.Name())
 	}
 	v, seen := w.views.get(ctx, t.rel)
 	base := ""
@@ -92,13 +92,18 @@ func (w *Workspace) edit(ctx context.Context, in editIn) (string, error) {
 	}
 	after := cur.textFile
 	after.text = next.text
-	if err := w.commit(ctx, []change{{at: cur.at, was: cur.data, data: after.encode()}}); err != nil {
+	data, err := after.encode()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", show.Path(t.rel), err)
+	}
+	note, err := w.commit(ctx, []change{{at: cur.at, was: cur.data, data: data}})
+	if err != nil {
 		return "", err
 	}
 	w.rememberEdit(ctx, t.rel, v, next.base)
 	head := fmt.Sprintf("Edited %s: %s.", show.Path(t.rel), plural(next.count, "replacement"))
 	return joinLines(head, changedLines(cur.text, next.text, w.cfg.Limits.LineBytes),
-		notes(append(next.notes, encodingKept(after), edit.CheckSyntax(t.rel, cur.text, next.text))...)), nil
+		notes(append(next.notes, note, encodingKept(after), edit.CheckSyntax(t.rel, cur.text, next.text))...)), nil
 }
 
 // replaced is the outcome of several replacements in one text.

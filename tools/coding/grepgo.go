@@ -8,6 +8,9 @@ import (
 	"io/fs"
 	"runtime"
 	"sync"
+	"unicode/utf8"
+
+	"github.com/luthier-dev/luthier/tools/coding/internal/charset"
 )
 
 // grepJob is one search: its place, its pattern, and how many results to keep.
@@ -81,7 +84,7 @@ func (w *Workspace) grepFile(ctx context.Context, j *grepJob, t target, buf []by
 		found.tooLarge()
 		return buf
 	}
-	s := &grepScan{p: j.p, before: j.before, after: j.after, maxLines: j.keep, lineBytes: w.cfg.Limits.LineBytes, size: w.grepPiece}
+	s := &grepScan{p: j.p, before: j.before, after: j.after, maxLines: j.keep, lineBytes: w.cfg.Limits.LineBytes, size: w.grepPiece, single: !j.from.info.IsDir()}
 	s.out.rel = t.rel
 	buf, err = s.run(ctx, f, buf[:0])
 	switch {
@@ -96,8 +99,8 @@ func (w *Workspace) grepFile(ctx context.Context, j *grepJob, t target, buf []by
 
 var errBinary = errors.New("binary file")
 
-// run reads f in pieces of whole lines. For a multiline pattern and for UTF-16 it reads the whole
-// file.
+// run reads f in pieces of whole lines. For a multiline pattern, and for files that are not UTF-8,
+// it reads the whole rest of the file.
 func (s *grepScan) run(ctx context.Context, f io.Reader, buf []byte) ([]byte, error) {
 	first, whole := true, s.p.multiline
 	for {
@@ -118,27 +121,24 @@ func (s *grepScan) run(ctx context.Context, f io.Reader, buf []byte) ([]byte, er
 		buf = buf[:len(buf)+n]
 		if first {
 			first = false
-			if bytes.HasPrefix(buf, []byte(bomLE)) || bytes.HasPrefix(buf, []byte(bomBE)) {
-				whole = true
-			}
+			s.wide = charset.Marked(buf) || s.single && charset.IsWide(buf)
+			whole = whole || s.wide
 		}
-		if !whole {
-			if bytes.IndexByte(fresh, 0) >= 0 {
-				return buf, errBinary
-			}
+		if !s.wide && bytes.IndexByte(fresh, 0) >= 0 {
+			return buf, errBinary
 		}
-		switch {
+		switch i := bytes.LastIndexByte(buf, '\n') + 1; {
 		case end:
 			return buf, s.last(buf)
 		case whole:
 			if len(buf) > 4*grepMaxLine {
 				return buf, errBinary
 			}
+		case i == 0 && len(buf) > grepMaxLine:
+			return buf, errBinary
+		case !utf8.Valid(buf[:i]):
+			whole = true
 		default:
-			i := bytes.LastIndexByte(buf, '\n') + 1
-			if i == 0 && len(buf) > grepMaxLine {
-				return buf, errBinary
-			}
 			s.piece(s.withoutBOM(buf[:i]))
 			buf = buf[:copy(buf, buf[i:])]
 		}
@@ -147,18 +147,15 @@ func (s *grepScan) run(ctx context.Context, f io.Reader, buf []byte) ([]byte, er
 
 // last searches the remainder at the end of a file.
 func (s *grepScan) last(buf []byte) error {
-	if s.num == 0 && (bytes.HasPrefix(buf, []byte(bomLE)) || bytes.HasPrefix(buf, []byte(bomBE))) {
-		f, kind := decode(buf)
-		if kind != "" || f.enc == encUTF8 {
-			return errBinary
-		}
-		s.piece([]byte(f.text))
+	if !s.wide && utf8.Valid(buf) {
+		s.piece(s.withoutBOM(buf))
 		return nil
 	}
-	if s.p.multiline && bytes.IndexByte(buf, 0) >= 0 {
+	f, kind := decode(buf)
+	if kind != "" {
 		return errBinary
 	}
-	s.piece(s.withoutBOM(buf))
+	s.piece([]byte(f.text))
 	return nil
 }
 

@@ -47,7 +47,7 @@ func compileGrep(expr string, literal, ignoreCase, multiline bool) (*grepPattern
 		return nil, patternError(expr, err)
 	}
 	if !hasBad && !hasOp(tree, syntax.OpNoMatch) && !hasOp(tree, syntax.OpNoWordBoundary) {
-		p.rg = rustSyntax(scan)
+		p.rg = rustSyntax(beforeCR(anyBytes(tree)).String())
 	}
 	return p, nil
 }
@@ -157,6 +157,45 @@ func beforeCR(re *syntax.Regexp) *syntax.Regexp {
 	return &out
 }
 
+// otherBytes stands in a pattern for a character of an encoding other than UTF-8, until rustSyntax
+// replaces it.
+const otherBytes = '\U0010FFFE'
+
+// anyBytes extends a pattern for ripgrep, which does not decode: where it wants a character outside
+// of ASCII, it also takes the bytes of one in another encoding. What ripgrep finds in such files is
+// searched again after decoding.
+func anyBytes(re *syntax.Regexp) *syntax.Regexp {
+	other := &syntax.Regexp{Op: syntax.OpLiteral, Rune: []rune{otherBytes}}
+	or := func(re *syntax.Regexp) *syntax.Regexp {
+		return &syntax.Regexp{Op: syntax.OpAlternate, Sub: []*syntax.Regexp{re, other}}
+	}
+	out := *re
+	switch re.Op {
+	case syntax.OpCharClass:
+		if len(re.Rune) > 0 && re.Rune[len(re.Rune)-1] > unicode.MaxASCII {
+			return or(re)
+		}
+	case syntax.OpLiteral:
+		if !slices.ContainsFunc(re.Rune, func(r rune) bool { return r > unicode.MaxASCII }) {
+			return re
+		}
+		out = syntax.Regexp{Op: syntax.OpConcat}
+		for _, r := range re.Rune {
+			one := &syntax.Regexp{Op: syntax.OpLiteral, Flags: re.Flags, Rune: []rune{r}}
+			if r > unicode.MaxASCII {
+				one = or(one)
+			}
+			out.Sub = append(out.Sub, one)
+		}
+		return &out
+	}
+	out.Sub = make([]*syntax.Regexp, len(re.Sub))
+	for i, sub := range re.Sub {
+		out.Sub[i] = anyBytes(sub)
+	}
+	return &out
+}
+
 func hasOp(re *syntax.Regexp, op syntax.Op) bool {
 	return re.Op == op || slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return hasOp(sub, op) })
 }
@@ -165,6 +204,7 @@ func hasOp(re *syntax.Regexp, op syntax.Op) bool {
 // all classes, so the only remaining difference is in word boundaries: Go's are ASCII. Their
 // opposite, \B, is left to the built-in search, because ripgrep 13 can loop forever on it.
 func rustSyntax(s string) string {
+	s = strings.ReplaceAll(s, `|\x{10fffe})`, `|(?-u:[\x80-\xFF][\x00-\x09\x0B-\xFF]{0,3}))`)
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
 		if s[i] != '\\' || i+1 == len(s) {

@@ -29,7 +29,9 @@ type grepScan struct {
 	before, after int
 	maxLines      int // matching lines to keep; more are only counted
 	lineBytes     int
-	size          int // of a piece
+	size          int  // of a piece
+	wide          bool // the file is UTF-16 or UTF-32
+	single        bool // the search is for this file only
 
 	out     fileMatches
 	num     int      // number of lines before this piece

@@ -7,7 +7,9 @@ type Limits struct {
 	ReadLines   int // lines one read shows; default 2,000
 	ReadBytes   int // bytes of text one read shows; default 64 KiB
 	LineBytes   int // bytes of one line that read and grep show; default 2,000
-	ImageBytes  int // size of an image that read attaches; default 5 MiB
+	ImageBytes  int // size in base64 of an image that read attaches, larger ones are scaled down; default 5 MiB
+	ImageSide   int // pixels of the longer side of such an image, larger ones are scaled down; default 2,000
+	Images      int // images in a conversation beyond which read attaches no more; default 90
 	FileBytes   int // size of a text file that can be written, edited or outlined; default 32 MiB
 	ListEntries int // entries one list shows; default 400
 	Results     int // files that glob names, and lines that grep shows, if the call does not say; default 200
@@ -26,6 +28,8 @@ func (l *Limits) complete() error {
 		{"ReadBytes", &l.ReadBytes, 64 << 10},
 		{"LineBytes", &l.LineBytes, 2000},
 		{"ImageBytes", &l.ImageBytes, 5 << 20},
+		{"ImageSide", &l.ImageSide, 2000},
+		{"Images", &l.Images, 90},
 		{"FileBytes", &l.FileBytes, 32 << 20},
 		{"ListEntries", &l.ListEntries, 400},
 		{"Results", &l.Results, 200},

@@ -35,6 +35,7 @@ type treeNode struct {
 	opened   bool // children are the entries; otherwise count is their number
 	children []*treeNode
 	count    int
+	ignored  []string // entries that ignore files leave out
 	failed   error
 }
 
@@ -60,7 +61,11 @@ func (w *Workspace) list(ctx context.Context, in listIn) (string, error) {
 	}
 	var b strings.Builder
 	root.print(&b)
-	if len(root.children) == 0 {
+	switch {
+	case len(root.children) > 0:
+	case len(root.ignored) > 0:
+		fmt.Fprintf(&b, "(nothing but %s that .gitignore leaves out: %s; set ignored to list it)\n", entries(len(root.ignored)), someNames(root.ignored))
+	default:
 		b.WriteString("(empty directory)\n")
 	}
 	note := ""
@@ -131,7 +136,11 @@ func (l *lister) open(n *treeNode) {
 	}
 	for _, e := range entries {
 		rel := path.Join(n.rel, e.Name())
-		if e.Name() == ".git" || !l.all && l.rules.Match(rel, e.IsDir()) {
+		if e.Name() == ".git" {
+			continue
+		}
+		if !l.all && l.rules.Match(rel, e.IsDir()) {
+			n.ignored = append(n.ignored, l.label(rel, e))
 			continue
 		}
 		if room == 0 {
@@ -171,6 +180,8 @@ func (n *treeNode) print(b *strings.Builder) {
 			fmt.Fprintf(b, " (%v)", c.failed)
 		case c.dir && !c.opened && c.count > 0:
 			fmt.Fprintf(b, " (%s)", entries(c.count))
+		case c.opened && len(c.children) == 0 && c.count == 0 && len(c.ignored) > 0:
+			fmt.Fprintf(b, " (%s, ignored)", entries(len(c.ignored)))
 		}
 		b.WriteByte('\n')
 		c.print(b)
@@ -178,6 +189,16 @@ func (n *treeNode) print(b *strings.Builder) {
 	if n.opened && n.count > 0 {
 		fmt.Fprintf(b, "%s... %d more\n", strings.Repeat("  ", n.depth+1), n.count)
 	}
+}
+
+// someNames joins the first of many names.
+func someNames(names []string) string {
+	const most = 10
+	text := strings.Join(names[:min(len(names), most)], ", ")
+	if len(names) > most {
+		text += fmt.Sprintf(", … %d more", len(names)-most)
+	}
+	return text
 }
 
 func entries(n int) string {

@@ -70,6 +70,7 @@ func (w *Workspace) memoryPlace() (*Workspace, string, func(), error) {
 	cfg := w.cfg
 	cfg.Index = nil // it belongs to another directory
 	place := &Workspace{cfg: cfg, dir: w.cfg.MemoryDir, real: w.cfg.MemoryDir, root: root, fault: w.fault}
+	place.recover()
 	return place, name, func() { root.Close() }, nil
 }
 
@@ -128,7 +129,11 @@ func (w *Workspace) saveMemory(ctx context.Context, place *Workspace, cur *curre
 	}
 	next := cur.textFile
 	next.text = withLineEnding(text, lineEnding(cur.text))
-	if err := place.commit(ctx, []change{{at: cur.at, was: cur.data, data: next.encode()}}); err != nil {
+	data, err := next.encode()
+	if err != nil {
+		return "", err
+	}
+	if _, err := place.commit(ctx, []change{{at: cur.at, was: cur.data, data: data}}); err != nil {
 		return "", err
 	}
 	w.views.set(ctx, resourceMemory, view{text: next.text, known: true, whole: true})

@@ -1,6 +1,7 @@
 package coding
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/ansi"
+	"github.com/luthier-dev/luthier/tools/coding/internal/picture"
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
@@ -91,12 +93,16 @@ func (nb *notebook) language() string {
 }
 
 // notebook shows cells with their outputs. Pictures among the outputs are attached.
-func (w *Workspace) notebook(text string, in readIn) ([]agent.Part, error) {
+func (w *Workspace) notebook(ctx context.Context, text string, in readIn) ([]agent.Part, error) {
 	nb, err := parseNotebook(text)
 	if err != nil {
 		return nil, err
 	}
-	images := imageBudget{left: w.cfg.Limits.ImageBytes, count: maxNotebookImages}
+	count, _ := sessionImages(ctx)
+	images := imageBudget{
+		left: w.cfg.Limits.ImageBytes, count: max(0, min(maxNotebookImages, w.cfg.Limits.Images-count)),
+		each: picture.Limits{Base64: w.cfg.Limits.ImageBytes, Side: w.cfg.Limits.ImageSide},
+	}
 	shown := nb.render(&images)
 	p := w.newPage(in)
 	n := 0
@@ -121,6 +127,7 @@ const (
 // imageBudget collects pictures up to a maximum number and size.
 type imageBudget struct {
 	left, count int
+	each        picture.Limits
 	parts       []agent.Part
 }
 
@@ -130,11 +137,15 @@ func (b *imageBudget) take(mediaType string, encoded multiline) string {
 	if err != nil || imageType(data) == "" {
 		return fmt.Sprintf("[%s that cannot be decoded]", mediaType)
 	}
-	if len(data) > b.left || len(b.parts) == b.count {
+	if len(b.parts) == b.count {
 		return fmt.Sprintf("[%s, %s, not attached]", mediaType, show.Size(int64(len(data))))
 	}
-	b.left -= len(data)
-	b.parts = append(b.parts, agent.Image{MediaType: imageType(data), Data: data})
+	p, err := picture.Fit(data, imageType(data), b.each)
+	if err != nil || len(p.Data) > b.left {
+		return fmt.Sprintf("[%s, %s, not attached]", mediaType, show.Size(int64(len(data))))
+	}
+	b.left -= len(p.Data)
+	b.parts = append(b.parts, agent.Image{MediaType: p.Type, Data: p.Data})
 	return fmt.Sprintf("[%s, attached as image %d]", mediaType, len(b.parts))
 }
 

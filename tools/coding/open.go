@@ -151,6 +151,11 @@ func (w *Workspace) readDir(rel string) ([]fs.DirEntry, error) {
 
 // missing returns the error for a path where nothing exists, with the nearest names that do.
 func (w *Workspace) missing(rel string) error {
+	dir, name := w.firstMissing(rel)
+	if other, onlyCase, ok := w.lookalike(dir, name); ok && !onlyCase {
+		same := path.Join(dir, other)
+		return fmt.Errorf("%s does not exist; did you mean %s, which looks the same? Its path in JSON is %s", show.Path(rel), show.Path(same), escaped(same))
+	}
 	if near := w.nearest(rel); len(near) > 0 {
 		return fmt.Errorf("%s does not exist; did you mean %s?", show.Path(rel), strings.Join(near, " or "))
 	}

@@ -114,7 +114,7 @@ func (w *Workspace) applyPatch(ctx context.Context, in patchIn) (string, error) 
 	}
 	changes, err := p.changes(made)
 	if err == nil {
-		err = w.commit(ctx, changes)
+		p.note, err = w.commit(ctx, changes)
 	}
 	if err != nil {
 		return "", fmt.Errorf("%w\nNothing was changed: every file is as it was before the patch", err)
@@ -140,6 +140,7 @@ func (w *Workspace) lockAll(ctx context.Context, paths []string) (func(), error)
 type patchRun struct {
 	w     *Workspace
 	files map[string]*currentFile
+	note  string // what commit has to say
 }
 
 func (p *patchRun) read(name string) ([]byte, error) {
@@ -147,8 +148,8 @@ func (p *patchRun) read(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !cur.lossless(cur.data) {
-		return nil, fmt.Errorf("it is broken %v and cannot be written back unharmed", cur.enc)
+	if !cur.lossless() {
+		return nil, fmt.Errorf("it is broken %s and cannot be written back unharmed", cur.src.Name())
 	}
 	p.files[cur.at.rel] = cur
 	return []byte(cur.text), nil
@@ -169,6 +170,9 @@ func (p *patchRun) changes(made []edit.FileChange) ([]change, error) {
 	for _, m := range made {
 		t, err := p.w.resolve(m.Path)
 		if err != nil {
+			return nil, err
+		}
+		if err := p.w.checkLooks(t, m.MovedFrom != ""); err != nil {
 			return nil, err
 		}
 		cur := p.files[t.rel]
@@ -198,7 +202,9 @@ func (p *patchRun) changes(made []edit.FileChange) ([]change, error) {
 				f = cur.textFile
 			}
 			f.text = string(m.Content)
-			c.data = f.encode()
+			if c.data, err = f.encode(); err != nil {
+				return nil, fmt.Errorf("%s: %w", show.Path(t.rel), err)
+			}
 			if len(c.data) > p.w.cfg.Limits.FileBytes {
 				return nil, fmt.Errorf("%s would have %s, more than the %s that can be written", show.Path(t.rel), show.Size(int64(len(c.data))), show.Size(int64(p.w.cfg.Limits.FileBytes)))
 			}
@@ -285,5 +291,6 @@ func (p *patchRun) report(made []edit.FileChange) string {
 		}
 		parts = append(parts, notes(append(m.Notes, edit.CheckSyntax(rel, before, after))...))
 	}
+	parts = append(parts, notes(p.note))
 	return clip(joinLines(parts...), p.w.cfg.Limits.ReadBytes)
 }

@@ -61,14 +61,14 @@ func (w *Workspace) read(ctx context.Context, in readIn) ([]agent.Part, error) {
 		return nil, err
 	}
 	if mediaType := imageType(data); mediaType != "" {
-		return w.image(t.rel, data, mediaType)
+		return w.image(ctx, t.rel, data, mediaType)
 	}
 	f, kind := decode(data)
 	if kind != "" {
 		return nil, binaryError(t.rel, kind, int64(len(data)))
 	}
 	if strings.EqualFold(path.Ext(t.rel), ".ipynb") && !in.Raw {
-		if parts, err := w.notebook(f.text, in); err == nil {
+		if parts, err := w.notebook(ctx, f.text, in); err == nil {
 			return parts, nil
 		}
 		// Not a notebook after all: showing the text is more useful than an error.
@@ -108,10 +108,15 @@ func (w *Workspace) showText(ctx context.Context, t target, f textFile, in readI
 // encodingNotes describes the properties of a file that the numbered lines do not show.
 func encodingNotes(f textFile) string {
 	var ns []string
-	if f.enc != encUTF8 {
-		ns = append(ns, "the file is "+f.enc.String()+", shown as UTF-8 and written back as "+f.enc.String())
-	} else if strings.ToValidUTF8(f.text, "") != f.text {
-		ns = append(ns, "bytes that are not UTF-8 are shown as \uFFFD and kept as they are")
+	name := f.src.Name()
+	switch {
+	case !f.src.UTF8() && !f.src.Sure:
+		ns = append(ns, "the encoding of the file is not certain: it is shown as "+name+", and its bytes are kept; new text can use ASCII and the characters that the file has")
+	case !f.src.UTF8():
+		ns = append(ns, "the file is "+name+", shown as UTF-8 and written back as "+name)
+	}
+	if f.src.Broken {
+		ns = append(ns, "bytes that are not "+name+" are shown as \uFFFD and kept as they are")
 	}
 	if lf, crlf := strings.Count(f.text, "\n"), strings.Count(f.text, "\r\n"); crlf > 0 {
 		if crlf == lf {
@@ -133,6 +138,8 @@ type page struct {
 	cut         bool // some lines were shortened
 	full        bool // stopped by a limit
 	byBytes     bool // and the limit was ReadBytes
+
+	decode func([]byte) string // of the file's encoding; nil for UTF-8
 }
 
 func (w *Workspace) newPage(in readIn) *page {
@@ -193,6 +200,9 @@ func (p *page) finish(total int, all bool, more string) string {
 	return strings.TrimSuffix(p.b.String(), "\n")
 }
 
+// headBytes is the size of the beginning that tells the kind and the encoding of a huge file.
+const headBytes = 64 << 10
+
 // readHuge shows a range of a file too large for memory. It reads the file once from the start, in
 // pieces, and stops after the range. Nothing is recorded as shown: these tools do not edit such a
 // file.
@@ -203,25 +213,34 @@ func (w *Workspace) readHuge(ctx context.Context, t target, in readIn) (string, 
 	}
 	defer f.Close()
 	r := bufio.NewReaderSize(f, 256<<10)
-	head, err := r.Peek(sniffLen)
+	head, err := r.Peek(headBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", fmt.Errorf("%s: %w", show.Path(t.rel), show.Cause(err))
 	}
-	if _, kind := decode(head); kind != "" {
+	if i := bytes.LastIndexByte(head, '\n'); i > 0 && bytes.IndexByte(head, 0) < 0 {
+		head = head[:i+1] // do not judge half a character
+	}
+	text, kind := decode(head)
+	if kind != "" {
 		return "", binaryError(t.rel, kind, info.Size())
 	}
-	if bytes.HasPrefix(head, []byte(bomLE)) || bytes.HasPrefix(head, []byte(bomBE)) || sniffUTF16(head) != encUTF8 {
-		return "", fmt.Errorf("%s is UTF-16 and has %s; UTF-16 can be read up to %s only: convert it with iconv first", show.Path(t.rel), show.Size(info.Size()), show.Size(int64(w.cfg.Limits.FileBytes)))
+	if text.src.Wide() {
+		name := text.src.Name()
+		return "", fmt.Errorf("%s is %s and has %s; %s can be read up to %s only: convert it with iconv first", show.Path(t.rel), name, show.Size(info.Size()), name, show.Size(int64(w.cfg.Limits.FileBytes)))
 	}
 	if bytes.HasPrefix(head, []byte(bomUTF8)) {
 		_, _ = r.Discard(len(bomUTF8))
 	}
 	p := w.newPage(in)
+	notes := ""
+	if !text.src.UTF8() {
+		p.decode, notes = text.src.More, "the file is "+text.src.Name()+", shown as UTF-8; "
+	}
 	total, all, err := scanLines(ctx, r, p)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", show.Path(t.rel), show.Cause(err))
 	}
-	return p.finish(total, all, fmt.Sprintf("the file has %s: use grep to find places in it", show.Size(info.Size()))), nil
+	return p.finish(total, all, notes+fmt.Sprintf("the file has %s: use grep to find places in it", show.Size(info.Size()))), nil
 }
 
 // scanLines adds the lines of r to p until it is full. Of a long line only the part that p can show
@@ -268,6 +287,10 @@ func (p *page) addCut(n int, line []byte, length int) bool {
 		return true
 	}
 	s := string(line)
+	if p.decode != nil {
+		s = p.decode(line)
+		length += len(s) - len(line)
+	}
 	if len(s) <= p.lineBytes || length <= len(s)+2 {
 		return p.add(n, s)
 	}

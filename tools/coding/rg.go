@@ -48,8 +48,9 @@ var errNoRipgrep = errors.New("ripgrep did not run")
 // canRipgrep reports whether rg would search every file that the built-in search searches. There
 // are three differences: rg treats a single file as text whatever it contains; above a directory
 // that is in no repository it applies every .gitignore; and .rgignore files cannot be disabled
-// separately. (An .rgignore below the root is not checked for: whoever puts it there wants it to
-// apply.)
+// separately. What rg finds in files that are not UTF-8 is searched again, decoded; of UTF-16, rg
+// finds only files with a byte order mark. (An .rgignore below the root is not checked for: whoever
+// puts it there wants it to apply.)
 func (w *Workspace) canRipgrep(j *grepJob) bool {
 	if w.cfg.Ripgrep == noRipgrep || j.p.rg == "" || !j.from.info.IsDir() {
 		return false
@@ -174,6 +175,8 @@ type rgReader struct {
 	cur     fileMatches
 	files   int
 	summary bool
+	legacy  bool // the current file is not UTF-8: it is searched again, decoded
+	buf     []byte
 }
 
 func (r *rgReader) read(out io.Reader) error {
@@ -192,7 +195,7 @@ func (r *rgReader) read(out io.Reader) error {
 		}
 		switch ev.Type {
 		case "begin":
-			r.cur = fileMatches{rel: path.Clean(string(ev.Data.Path.bytes()))}
+			r.cur, r.legacy = fileMatches{rel: path.Clean(string(ev.Data.Path.bytes()))}, false
 		case "match", "context":
 			r.lines(ev)
 		case "end":
@@ -229,6 +232,7 @@ func (r *rgReader) wanted(rel string) bool {
 }
 
 func (r *rgReader) lines(ev rgEvent) {
+	r.legacy = r.legacy || ev.Data.Lines.Text == nil
 	num := ev.Data.Number
 	for line := range bytes.Lines(ev.Data.Lines.bytes()) {
 		if num == 1 {
@@ -247,7 +251,11 @@ func (r *rgReader) lines(ev rgEvent) {
 
 // end passes on the finished file, if the built-in search would have searched it too.
 func (r *rgReader) end(binary bool) {
-	if r.cur.count == 0 || binary || !r.wanted(r.cur.rel) {
+	if binary || r.cur.count == 0 && !r.legacy || !r.wanted(r.cur.rel) {
+		return
+	}
+	if r.legacy {
+		r.buf = r.w.grepFile(r.ctx, r.j, target{rel: r.cur.rel}, r.buf, r.found)
 		return
 	}
 	r.cur.lines = nearMatches(r.cur.lines, r.j.before, r.j.after)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/luthier-dev/luthier/internal/symbols"
 )
@@ -111,11 +112,12 @@ func (w *Workspace) parse(rel string, words []string) (parsedFile, bool) {
 		return parsedFile{}, false
 	}
 	data, _, err := w.readAll(target{rel, info}, symbols.MaxSize)
-	if err != nil || !slices.ContainsFunc(words, func(word string) bool { return bytes.Contains(data, []byte(word)) }) {
+	has := func(word string) bool { return bytes.Contains(data, []byte(word)) }
+	if err != nil || utf8.Valid(data) && !slices.ContainsFunc(words, has) {
 		return parsedFile{}, false
 	}
 	f, kind := decode(data)
-	if kind != "" {
+	if kind != "" || !slices.ContainsFunc(words, func(word string) bool { return strings.Contains(f.text, word) }) {
 		return parsedFile{}, false
 	}
 	all, err := symbols.Of(rel, []byte(f.text))

@@ -27,14 +27,16 @@ func tempName(rel string) string {
 	return path.Join(path.Dir(rel), fmt.Sprintf("%s%08x%08x%s", tempPrefix, h.Sum32(), rand.Uint32(), tempSuffix))
 }
 
-// isTempName reports whether a name (without directory) was created by tempName. Such files are
-// invisible to the tools.
+// isTempName reports whether a name (without directory) is that of a temporary file or a journal.
+// Such files are invisible to the tools.
 func isTempName(name string) bool {
 	hex, ok := strings.CutPrefix(name, tempPrefix)
 	if !ok {
 		return false
 	}
-	hex, ok = strings.CutSuffix(hex, tempSuffix)
+	if hex, ok = strings.CutSuffix(hex, tempSuffix); !ok {
+		hex, ok = strings.CutSuffix(hex, undoSuffix)
+	}
 	return ok && len(hex) == tempHex && strings.Trim(hex, "0123456789abcdef") == ""
 }
 
@@ -70,7 +72,7 @@ func (w *Workspace) sweep(dir string) {
 	defer d.Close()
 	names, _ := d.Readdirnames(-1)
 	for _, n := range names {
-		if !isTempName(n) {
+		if !isTempName(n) || !strings.HasSuffix(n, tempSuffix) {
 			continue
 		}
 		rel := path.Join(dir, n)

@@ -2,131 +2,48 @@ package coding
 
 import (
 	"bytes"
-	"encoding/binary"
 	"net/http"
 	"slices"
 	"strings"
-	"unicode/utf16"
+
+	"github.com/luthier-dev/luthier/tools/coding/internal/charset"
 )
-
-// encoding is the character encoding of a text file.
-type encoding uint8
-
-const (
-	encUTF8 encoding = iota
-	encUTF16LE
-	encUTF16BE
-)
-
-func (e encoding) String() string { return [...]string{"UTF-8", "UTF-16LE", "UTF-16BE"}[e] }
 
 // textFile is a file decoded to text, with what is needed to encode it the same way. The text is
-// UTF-8 without a byte order mark; line endings, and bytes that are not UTF-8, are kept as in the
-// file.
+// UTF-8 without a byte order mark; line endings are kept as in the file. Bytes without a meaning in
+// the file's encoding are U+FFFD.
 type textFile struct {
 	text string
-	enc  encoding
-	bom  bool
+	src  charset.Text // the file as it was read; the zero value stands for a new file
 }
 
-const (
-	bomUTF8  = "\xef\xbb\xbf"
-	bomLE    = "\xff\xfe"
-	bomBE    = "\xfe\xff"
-	sniffLen = 8000 // as in git: a NUL within these bytes makes a file binary
-)
+// bomUTF8 begins some UTF-8 files.
+const bomUTF8 = "\xef\xbb\xbf"
 
 // decode returns the content of a text file, or the kind of a binary file.
 func decode(data []byte) (f textFile, binaryKind string) {
-	switch {
-	case bytes.HasPrefix(data, []byte(bomUTF8)):
-		return textFile{text: string(data[len(bomUTF8):]), bom: true}, ""
-	case bytes.HasPrefix(data, []byte(bomLE)) && len(data)%2 == 0:
-		return textFile{decodeUTF16(data[2:], binary.LittleEndian), encUTF16LE, true}, ""
-	case bytes.HasPrefix(data, []byte(bomBE)) && len(data)%2 == 0:
-		return textFile{decodeUTF16(data[2:], binary.BigEndian), encUTF16BE, true}, ""
-	}
-	if enc := sniffUTF16(data); enc != encUTF8 {
-		return textFile{text: decodeUTF16(data, byteOrder(enc)), enc: enc}, ""
-	}
-	if looksBinary(data) {
+	if bytes.HasPrefix(data, []byte("%PDF-")) {
 		return textFile{}, binaryName(data)
 	}
-	return textFile{text: string(data)}, ""
+	t, ok := charset.Decode(data)
+	if !ok {
+		return textFile{}, binaryName(data)
+	}
+	return textFile{text: t.String, src: t}, ""
 }
 
-// encode is the inverse of decode.
-func (f textFile) encode() []byte {
-	if f.enc == encUTF8 {
-		if f.bom {
-			return []byte(bomUTF8 + f.text)
-		}
-		return []byte(f.text)
-	}
-	order := byteOrder(f.enc)
-	units := utf16.Encode([]rune(f.text))
-	out := make([]byte, 0, 2*len(units)+2)
-	if f.bom {
-		out = order.AppendUint16(out, 0xfeff)
-	}
-	for _, u := range units {
-		out = order.AppendUint16(out, u)
-	}
-	return out
+// DecodeText returns the content of a text file in UTF-8, decoded in the same way as the tools do,
+// and reports false for a binary file. It is meant for [agent.Instructions].
+func DecodeText(data []byte) (string, bool) {
+	f, kind := decode(data)
+	return f.text, kind == ""
 }
 
-// lossless reports whether encoding the file again results in the original bytes.
-func (f textFile) lossless(data []byte) bool {
-	return f.enc == encUTF8 || bytes.Equal(f.encode(), data)
-}
+// encode is the inverse of decode. It fails if the file's encoding does not have a character.
+func (f textFile) encode() ([]byte, error) { return f.src.Encode(f.text) }
 
-// order combines both interfaces of a byte order, which are separate in the standard library.
-type order interface {
-	binary.ByteOrder
-	binary.AppendByteOrder
-}
-
-func byteOrder(e encoding) order {
-	if e == encUTF16BE {
-		return binary.BigEndian
-	}
-	return binary.LittleEndian
-}
-
-func decodeUTF16(b []byte, order binary.ByteOrder) string {
-	units := make([]uint16, len(b)/2)
-	for i := range units {
-		units[i] = order.Uint16(b[2*i:])
-	}
-	return string(utf16.Decode(units))
-}
-
-// sniffUTF16 recognises UTF-16 without a byte order mark by its zero bytes: mostly Latin text has
-// one in each pair, always on the same side.
-func sniffUTF16(data []byte) encoding {
-	if len(data) < 8 || len(data)%2 != 0 {
-		return encUTF8
-	}
-	sample := data[:min(len(data), sniffLen)]
-	var zero [2]int
-	for i, c := range sample {
-		if c == 0 {
-			zero[i%2]++
-		}
-	}
-	pairs := len(sample) / 2
-	switch {
-	case zero[0] == 0 && zero[1]*10 > pairs*7:
-		return encUTF16LE
-	case zero[1] == 0 && zero[0]*10 > pairs*7:
-		return encUTF16BE
-	}
-	return encUTF8
-}
-
-func looksBinary(data []byte) bool {
-	return bytes.IndexByte(data[:min(len(data), sniffLen)], 0) >= 0 || bytes.HasPrefix(data, []byte("%PDF-"))
-}
+// lossless reports whether the file can be changed without harm to what is broken in it.
+func (f textFile) lossless() bool { return !f.src.Broken || !f.src.Wide() }
 
 // binaryName returns the name of a binary format, where its first bytes show it.
 func binaryName(data []byte) string {

@@ -15,6 +15,12 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
+// The byte order marks of UTF-16.
+const (
+	bomLE = "\xff\xfe"
+	bomBE = "\xfe\xff"
+)
+
 // files maps paths in a directory to contents; a path that ends in "/" is an empty directory.
 type files map[string]string
 

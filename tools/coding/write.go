@@ -115,6 +115,9 @@ func (w *Workspace) write(ctx context.Context, in writeIn) (string, error) {
 		return "", err
 	}
 	if t.info == nil {
+		if err := w.checkLooks(t, in.Overwrite); err != nil {
+			return "", err
+		}
 		return w.create(ctx, t, in)
 	}
 	if err := w.checkRegular(t); err != nil {
@@ -124,7 +127,7 @@ func (w *Workspace) write(ctx context.Context, in writeIn) (string, error) {
 }
 
 func (w *Workspace) create(ctx context.Context, t target, in writeIn) (string, error) {
-	if err := w.commit(ctx, []change{{at: t, data: []byte(in.Content)}}); err != nil {
+	if _, err := w.commit(ctx, []change{{at: t, data: []byte(in.Content)}}); err != nil {
 		return "", err
 	}
 	_, seen := w.views.get(ctx, t.rel)
@@ -157,13 +160,18 @@ func (w *Workspace) overwrite(ctx context.Context, t target, in writeIn) (string
 		w.views.set(ctx, t.rel, view{text: cur.text, known: true, whole: true})
 		return fmt.Sprintf("%s already has exactly this content; nothing was written.", show.Path(t.rel)), nil
 	}
-	if err := w.commit(ctx, []change{{at: cur.at, was: cur.data, data: next.encode()}}); err != nil {
+	data, err := next.encode()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", show.Path(t.rel), err)
+	}
+	placed, err := w.commit(ctx, []change{{at: cur.at, was: cur.data, data: data}})
+	if err != nil {
 		return "", err
 	}
 	// The model believes the file to hold what it wrote, without the merged changes of others.
 	w.views.set(ctx, t.rel, view{text: withLineEnding(in.Content, lineEnding(cur.text)), known: true, whole: true})
 	return joinLines(fmt.Sprintf("Replaced %s: %d lines, before %d.", show.Path(t.rel), countLines(next.text), countLines(cur.text)),
-		notes(note, encodingKept(next), edit.CheckSyntax(t.rel, cur.text, next.text))), nil
+		notes(note, placed, encodingKept(next), edit.CheckSyntax(t.rel, cur.text, next.text))), nil
 }
 
 // mergeWrite decides what to write if the model wants to replace cur with text: the model must have
@@ -204,8 +212,8 @@ func rangesName(rs []lineRange) string {
 // encodingKept describes how the text was converted for writing to disk.
 func encodingKept(f textFile) string {
 	switch {
-	case f.enc != encUTF8:
-		return "written as " + f.enc.String() + ", as before"
+	case !f.src.UTF8():
+		return "written as " + f.src.Name() + ", as before"
 	case lineEnding(f.text) == "\r\n":
 		return "written with CRLF line endings, as before"
 	case lineEnding(f.text) == "\r":
