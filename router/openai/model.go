@@ -63,9 +63,9 @@ func (m *Model) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 func (m *Model) newDecoder(req *agent.Request) decoder {
 	prefix := fmt.Sprintf("call_%d_", len(req.Messages))
 	if m.cfg.API == Responses {
-		return &responsesDecoder{m: m, prefix: prefix}
+		return &responsesDecoder{m: m, calls: wire.Calls{Prefix: prefix, Owner: m.thinker}}
 	}
-	return &chatDecoder{m: m, calls: callTracker{prefix: prefix}}
+	return &chatDecoder{m: m, calls: wire.Calls{Prefix: prefix, Owner: m.thinker}}
 }
 
 // open encodes and sends the request.
