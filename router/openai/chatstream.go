@@ -54,6 +54,14 @@ func (c *chatCall) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	c.fields = wire.Unknown(data, "index", "id", "type", "function")
+	var outer struct {
+		Function json.RawMessage `json:"function"`
+	}
+	if json.Unmarshal(data, &outer) == nil {
+		if inner := wire.Unknown(outer.Function, "name", "arguments"); inner != nil {
+			c.fields = wire.Join(c.fields, "function", inner)
+		}
+	}
 	return nil
 }
 

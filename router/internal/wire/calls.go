@@ -120,21 +120,21 @@ func (t *Calls) arguments(c *call, d *CallDelta) (pending, now string) {
 	if d.Args == "" {
 		return "", ""
 	}
-	if c.scan.Complete() && !saysNothing(c.args) { // what follows is a repetition
+	if c.scan.Complete() && !SaysNothing(c.args) { // what follows is a repetition
 		if d.Name == "" && d.ID == "" && opens(d.Args) && t.emptyBefore(c) {
 			t.mixed = true
 		}
 		return "", ""
 	}
 	first := !c.sent && strings.TrimSpace(c.args) == ""
-	if !first && !c.sent && saysNothing(c.args) && strings.TrimSpace(d.Args) == "" {
+	if !first && !c.sent && SaysNothing(c.args) && strings.TrimSpace(d.Args) == "" {
 		return "", ""
 	}
-	if !first && !c.sent && saysNothing(c.args) && opens(d.Args) { // announced with "{}", now streamed
+	if !first && !c.sent && SaysNothing(c.args) && opens(d.Args) { // announced with "{}", now streamed
 		c.args, c.scan = "", jsonstream.Scanner{}
 		first = true
 	}
-	if first && saysNothing(d.Args) && !d.Whole && !d.Last {
+	if first && SaysNothing(d.Args) && !d.Whole && !d.Last {
 		c.args = d.Args
 		c.scan = jsonstream.Scanner{}
 		return "", ""
@@ -151,9 +151,9 @@ func (t *Calls) arguments(c *call, d *CallDelta) (pending, now string) {
 	return pending, d.Args
 }
 
-// saysNothing reports whether arguments hold none: servers announce a call with them and stream the
+// SaysNothing reports whether arguments hold none: servers announce a call with them and stream the
 // real ones afterwards.
-func saysNothing(args string) bool {
+func SaysNothing(args string) bool {
 	s := strings.TrimSpace(args)
 	if s == "null" || s == `""` || s == `"{}"` {
 		return true
@@ -233,7 +233,7 @@ func (c *call) endedBy(d *CallDelta) bool {
 	case d.Args == "":
 		return c.empty()
 	}
-	return complete || (saysNothing(c.args) && json.Valid([]byte(d.Args)))
+	return complete || (SaysNothing(c.args) && json.Valid([]byte(d.Args)))
 }
 
 // empty reports whether c has no arguments so far.
@@ -313,7 +313,7 @@ func (t *Calls) release(c *call, out []agent.Chunk) []agent.Chunk {
 		out = t.begin(c, out)
 	}
 	args := c.args
-	if c.args = ""; saysNothing(args) {
+	if c.args = ""; SaysNothing(args) {
 		args = "{}"
 	}
 	return t.keepFields(c, nil, t.pass(c, args, out))

@@ -74,3 +74,11 @@ func Members(open []byte, fields map[string]json.RawMessage, closed ...byte) []b
 	}
 	return append(out, closed...)
 }
+
+// Join adds a member to an object, which may be nil.
+func Join(object json.RawMessage, key string, value json.RawMessage) json.RawMessage {
+	fields := map[string]json.RawMessage{}
+	_ = json.Unmarshal(object, &fields) // nil is an object without members
+	fields[key] = value
+	return Members([]byte{'{'}, fields, '}')
+}
