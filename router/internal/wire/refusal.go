@@ -27,7 +27,7 @@ var (
 	aboutLength    = regexp.MustCompile(`length|long|character|pattern|must be a-z|letters|alphanumeric`)
 	aboutReasoning = regexp.MustCompile(`reasoning[_ ]?(content|details|item)?|thinking|encrypted[_ ]content`)
 	aboutSettings  = regexp.MustCompile(`reasoning[_. ]effort|budget[_ ]tokens|thinking[._]type|thinking[._]budget|enable[_ ]thinking|max[_ ]tokens`)
-	refuses        = regexp.MustCompile(`must not|cannot (be|contain|include)|should not|unsupported|not supported|n't supported|not permitted|not allowed|forbidden|unknown|unrecogni[sz]ed|unexpected|extra (field|input)|additional propert|invalid|not (be )?verified|could not be|does not (accept|support|match)|not accept`)
+	refuses        = regexp.MustCompile(`must not|cannot (be|contain|include)|should not|unsupported|not supported|n't supported|not permitted|not allowed|forbidden|unknown|unrecogni[sz]ed|unexpected|extra (field|input)|additional propert|\binvalid\b|not (be )?verified|could not be|does not (accept|support|match)|not accept`)
 	wants          = regexp.MustCompile(`missing|required|must (be|start|begin|have|include|contain|provide|come)|passed back|pass(ed)? (it )?back|expected|(is|be|are) empty|needs? `)
 	smallNumber    = regexp.MustCompile(`\b\d{1,3}\b`)
 )
@@ -46,7 +46,8 @@ func Demanded(message string) Demand {
 		switch {
 		case strings.Contains(s, "signature"):
 			return DemandNoReasoning
-		case strings.Contains(s, "cannot be empty"), strings.Contains(s, "expected") && strings.Contains(s, "found"):
+		case strings.Contains(s, "missing"), strings.Contains(s, "is required"), strings.Contains(s, "passed back"),
+			strings.Contains(s, "cannot be empty"), strings.Contains(s, "expected") && strings.Contains(s, "found"):
 			return DemandReasoning
 		case refuses.MatchString(s):
 			return DemandNoReasoning
