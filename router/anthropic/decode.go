@@ -93,7 +93,7 @@ func (d *decoder) event(raw wire.Event) *agent.ModelError {
 	case "message_delta":
 		return d.messageDelta(raw, &ev)
 	case "message_stop":
-		d.finish()
+		return d.finish()
 	}
 	return nil
 }
@@ -297,38 +297,26 @@ func (d *decoder) whole(raw wire.Event) *agent.ModelError {
 	}
 	d.count(&m.Usage)
 	d.stopReason = string(m.StopReason)
-	d.finish()
-	return nil
+	return d.finish()
 }
 
-func (d *decoder) finish() {
-	d.done = true
-	reason := finishReason(d.stopReason)
+// finish ends the answer. A stop reason that means a failure is an error.
+func (d *decoder) finish() *agent.ModelError {
+	reason, failed := agent.FinishStop, agent.ErrorKind("")
+	if d.stopReason != "" {
+		reason, failed = wire.Finish(d.stopReason)
+	}
 	switch {
-	case d.stopReason == "" && d.calls > 0:
-		reason = agent.FinishTools
+	case failed != "":
+		return refuse(failed, "read stream: it ended with stop_reason %s; send the request again", shorten(d.stopReason))
 	case reason == agent.FinishStop && d.calls > 0: // its results are wanted all the same
 		reason = agent.FinishTools
-	case d.stopReason == "", reason == agent.FinishTools && d.calls == 0 && d.answered:
+	case reason == agent.FinishTools && d.calls == 0 && d.answered:
 		reason = agent.FinishStop
 	}
+	d.done = true
 	d.emit(agent.Finish{Reason: reason})
-}
-
-func finishReason(s string) agent.FinishReason {
-	switch s {
-	case "end_turn", "stop_sequence":
-		return agent.FinishStop
-	case "tool_use":
-		return agent.FinishTools
-	case "max_tokens", "model_context_window_exceeded":
-		return agent.FinishLength
-	case "pause_turn":
-		return agent.FinishPause
-	case "refusal":
-		return agent.FinishRefusal
-	}
-	return agent.FinishOther
+	return nil
 }
 
 var errNoBlock = errors.New("content_block is missing")

@@ -268,36 +268,24 @@ func (d *chatDecoder) finish() (out []agent.Chunk, err error) {
 
 // finishReason maps the server's finish reason. It returns an error if that means a failure.
 func (d *chatDecoder) finishReason() (agent.FinishReason, error) {
-	called := d.calls.Count() > 0
-	switch d.reason {
-	case "":
+	if d.reason == "" {
 		return "", errIncomplete("before the finish_reason")
-	case "stop", "eos", "end_turn", "stop_sequence", "complete":
-		switch {
-		case called:
-			return agent.FinishTools, nil // Ollama, older vLLM, named tool choices
-		case d.refused:
-			return agent.FinishRefusal, nil
-		}
-		return agent.FinishStop, nil
-	case "tool_calls", "function_call", "tool_use":
-		if !called {
-			return "", errIncomplete("with tool calls announced but none sent")
-		}
+	}
+	called := d.calls.Count() > 0
+	switch reason, failed := wire.Finish(d.reason); {
+	case failed == agent.ErrIncomplete:
+		return "", errIncomplete("with finish_reason " + d.m.clean(d.reason))
+	case failed == agent.ErrOverloaded: // DeepSeek
+		return "", &agent.ModelError{Kind: failed, Provider: provider, Err: fmt.Errorf("%s: the server ran out of resources", readStream)}
+	case failed != "":
+		return "", &agent.ModelError{Kind: failed, Provider: provider, Err: fmt.Errorf("%s: it ended with finish_reason %s; send the request again", readStream, d.m.clean(d.reason))}
+	case called && (reason == agent.FinishStop || reason == agent.FinishOther): // Ollama, older vLLM, named tool choices
 		return agent.FinishTools, nil
-	case "length", "max_tokens", "model_length":
-		return agent.FinishLength, nil
-	case "content_filter", "safety":
-		return agent.FinishFilter, nil
-	case "refusal":
+	case reason == agent.FinishStop && d.refused:
 		return agent.FinishRefusal, nil
-	case "insufficient_system_resource": // DeepSeek
-		return "", &agent.ModelError{Kind: agent.ErrOverloaded, Provider: provider, Err: fmt.Errorf("%s: the server ran out of resources", readStream)}
-	case "error", "abort", "unknown":
-		return "", errIncomplete("with finish_reason " + d.reason)
+	case reason == agent.FinishTools && !called:
+		return "", errIncomplete("with tool calls announced but none sent")
+	default:
+		return reason, nil
 	}
-	if called {
-		return agent.FinishTools, nil
-	}
-	return agent.FinishOther, nil
 }

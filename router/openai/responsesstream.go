@@ -343,11 +343,8 @@ func (d *responsesDecoder) finish() (out []agent.Chunk, err error) {
 
 func (d *responsesDecoder) reason() agent.FinishReason {
 	if d.final.Status == "incomplete" {
-		switch d.final.IncompleteDetails.V.Reason {
-		case "max_output_tokens", "max_tokens", "length":
-			return agent.FinishLength
-		case "content_filter":
-			return agent.FinishFilter
+		if reason, failed := wire.Finish(string(d.final.IncompleteDetails.V.Reason)); failed == "" && reason != agent.FinishStop {
+			return reason
 		}
 		return agent.FinishOther
 	}
