@@ -25,16 +25,17 @@ type responseBuilder struct {
 
 	thinker string // provider of the open thinking part
 
+	tools   *toolset      // if not nil, corrects the names of its tools
 	newID   func() string // if not nil, names calls without an id, so that ids differ between the runs of a session
 	maxArgs int           // limit on the bytes kept of one call's arguments; 0 or less keeps all
 }
 
 // reset prepares the builder for the response of a step. The parts of the previous response belong
 // to its message.
-func (b *responseBuilder) reset(step int, newID func() string) {
+func (b *responseBuilder) reset(step int, tools *toolset, newID func() string) {
 	clear(b.calls) // so that their texts can be freed
 	b.text.reset()
-	*b = responseBuilder{calls: b.calls[:0], step: step, newID: newID, text: b.text}
+	*b = responseBuilder{calls: b.calls[:0], step: step, tools: tools, newID: newID, text: b.text}
 }
 
 type openPart uint8
@@ -158,7 +159,7 @@ func (b *responseBuilder) startCall(c ToolCallStart) {
 			id = fmt.Sprintf("call_%d_%d", b.step, len(b.calls)+n)
 		}
 	}
-	b.calls = append(b.calls, callBuilder{index: c.Index, slot: len(b.parts) - 1, id: id, name: historyName(c.Name)})
+	b.calls = append(b.calls, callBuilder{index: c.Index, slot: len(b.parts) - 1, id: id, name: b.name(c.Name)})
 }
 
 func (b *responseBuilder) hasCall(id string) bool {
@@ -168,6 +169,16 @@ func (b *responseBuilder) hasCall(id string) bool {
 		}
 	}
 	return false
+}
+
+// name returns the name of a call in the history: that of the offered tool that it means.
+func (b *responseBuilder) name(name string) string {
+	if b.tools != nil {
+		if tool, ok := b.tools.canonical(name); ok {
+			return tool
+		}
+	}
+	return historyName(name)
 }
 
 // historyName makes a tool name safe to send back: providers reject a whole history because of one

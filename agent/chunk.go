@@ -72,13 +72,14 @@ type FinishReason string
 
 // The reasons a response can end with.
 const (
-	FinishStop    FinishReason = "stop"           // the answer is complete
-	FinishTools   FinishReason = "tool_calls"     // the model waits for tool results
-	FinishLength  FinishReason = "length"         // the output limit was reached: the last part may be incomplete
-	FinishFilter  FinishReason = "content_filter" // the provider withheld the rest
-	FinishRefusal FinishReason = "refusal"        // the model declined
-	FinishPause   FinishReason = "pause"          // the provider paused a long turn; send the history back to continue
-	FinishOther   FinishReason = "other"          // a reason unknown to this library
+	FinishStop      FinishReason = "stop"           // the answer is complete
+	FinishTools     FinishReason = "tool_calls"     // the model waits for tool results
+	FinishLength    FinishReason = "length"         // the output limit was reached: the last part may be incomplete
+	FinishFilter    FinishReason = "content_filter" // the provider withheld the rest
+	FinishRefusal   FinishReason = "refusal"        // the model declined
+	FinishPause     FinishReason = "pause"          // the provider paused a long turn; send the history back to continue
+	FinishMalformed FinishReason = "malformed_call" // the provider could not read the model's tool call
+	FinishOther     FinishReason = "other"          // a reason unknown to this library
 )
 
 // Finish is the last chunk of every complete response.

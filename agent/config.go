@@ -93,10 +93,13 @@ type Repetition struct {
 
 // Retry says how model errors are retried. A zero field means the default in its comment.
 type Retry struct {
-	Max         int           // retries of one step; 5, negative none
-	Base        time.Duration // first delay, doubled at every retry, with jitter; 1 s
-	Cap         time.Duration // longest delay, except that a Retry-After may exceed it; 60 s
-	MaxWait     time.Duration // longest Retry-After that is honoured; a longer one makes the error final; 10 min
+	Max     int           // retries of one step; 5, negative none
+	Base    time.Duration // first delay, doubled at every retry, with jitter; 1 s
+	Cap     time.Duration // longest delay, except that a Retry-After may exceed it; 60 s
+	MaxWait time.Duration // longest Retry-After that is honoured; a longer one makes the error final; 10 min
+	// Answers is the number of unusable answers in a row after which the model is asked again: empty
+	// ones, calls that cannot be read, ends for an unknown reason. 2, negative none.
+	Answers     int
 	IdleTimeout time.Duration // silence after which a stream is considered dead; 3 min, negative never
 }
 
@@ -220,6 +223,7 @@ func (c *Config) setDefaults() {
 	orInt(&r.Base, time.Second)
 	orInt(&r.Cap, time.Minute)
 	orInt(&r.MaxWait, 10*time.Minute)
+	orInt(&r.Answers, 2)
 	orInt(&r.IdleTimeout, 3*time.Minute)
 	orInt(&c.Parallel, 8)
 	orInt(&c.ToolTimeout, 10*time.Minute)

@@ -20,7 +20,8 @@
 //
 // # What is guaranteed
 //
-//   - A stream that ends without [Finish] is an error, never a short answer.
+//   - A stream that ends without [Finish] is an error, never a short answer. An answer without text
+//     and without calls never counts as done.
 //   - A failing, unknown, panicking or refused tool call is a result the model reads, never the end
 //     of the run. Truncated arguments are never executed. Every call gets exactly one result, in
 //     call order.

@@ -45,6 +45,14 @@ type RetryWait struct {
 	Err     error
 }
 
+// AskedAgain reports that an answer could not be the end of the work and that the model is asked
+// again: with the same request at first, later with a reminder. See [Retry].
+type AskedAgain struct {
+	Attempt int        // 1 for the first unusable answer in a row
+	Stop    StopReason // the reason with which the run would stop
+	Detail  string     // one sentence that explains it, for a person
+}
+
 // StreamReset reports that everything streamed so far in the current step is void, because the
 // request is sent again.
 type StreamReset struct{}
@@ -101,6 +109,7 @@ func (CallProgress) event()  {}
 func (CallDone) event()      {}
 func (Decided) event()       {}
 func (RetryWait) event()     {}
+func (AskedAgain) event()    {}
 func (StreamReset) event()   {}
 func (Steered) event()       {}
 func (Reminded) event()      {}

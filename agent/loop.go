@@ -122,6 +122,12 @@ func (r *run) step() (bool, error) {
 		return false, err
 	}
 	r.res.Steps++
+	if len(r.batch.calls) == 0 && !r.session.hasSteers() {
+		if why := r.judge(resp); why != nil {
+			return r.askAgain(why, resp)
+		}
+	}
+	r.unusable = 0
 	if err := r.keepResponse(resp); err != nil {
 		return false, err
 	}

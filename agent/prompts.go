@@ -8,6 +8,12 @@ import (
 // The loop's own texts for the model that are longer than a sentence. Words in braces are filled in
 // by [promptText].
 var (
+	//go:embed prompts/answer_empty.md
+	emptyAnswerPrompt string
+	//go:embed prompts/answer_malformed.md
+	malformedAnswerPrompt string
+	//go:embed prompts/answer_unfinished.md
+	unfinishedAnswerPrompt string
 	//go:embed prompts/instructions.md
 	instructionsPrompt string
 	//go:embed prompts/plan.md

@@ -12,6 +12,9 @@ func TestPrompts(t *testing.T) {
 	for name, text := range map[string]string{
 		"instructions": promptText(instructionsPrompt),
 		"plan":         planSystem("Be brief."),
+		"empty":        promptText(emptyAnswerPrompt),
+		"malformed":    promptText(malformedAnswerPrompt),
+		"unfinished":   promptText(unfinishedAnswerPrompt),
 		"remind":       r.reminder(rungRemind, "grep"),
 		"warn":         r.reminder(rungWarn, "grep"),
 		"undone":       restoreNote(EntryUndo, `say "{turn}"`),

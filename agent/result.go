@@ -7,17 +7,20 @@ type StopReason string
 
 // The reasons a run ends with.
 const (
-	StopDone       StopReason = "done"       // the model answered without asking for a tool
-	StopSteps      StopReason = "max_steps"  // Limits.Steps was reached
-	StopTokens     StopReason = "max_tokens" // Limits.Tokens was reached
-	StopCost       StopReason = "max_cost"   // Limits.MicroDollars was reached
-	StopTime       StopReason = "max_time"   // Limits.Wall was reached
-	StopRepetition StopReason = "repetition" // identical calls had identical results too often
-	StopUnverified StopReason = "unverified" // Config.Verify still rejected the work after Limits.Verifications
-	StopLength     StopReason = "length"     // the model's answer was cut at its output limit
-	StopFiltered   StopReason = "filtered"   // the provider withheld the answer or the model refused
-	StopCanceled   StopReason = "canceled"   // the context ended, the loop was left, or Cancel was called
-	StopError      StopReason = "error"      // the model failed for good; see Result.Err
+	StopDone       StopReason = "done"           // the model answered with text and without asking for a tool
+	StopSteps      StopReason = "max_steps"      // Limits.Steps was reached
+	StopTokens     StopReason = "max_tokens"     // Limits.Tokens was reached
+	StopCost       StopReason = "max_cost"       // Limits.MicroDollars was reached
+	StopTime       StopReason = "max_time"       // Limits.Wall was reached
+	StopRepetition StopReason = "repetition"     // identical calls had identical results too often
+	StopUnverified StopReason = "unverified"     // Config.Verify still rejected the work after Limits.Verifications
+	StopLength     StopReason = "length"         // the model's answer was cut at its output limit
+	StopFiltered   StopReason = "filtered"       // the provider withheld the answer or the model refused
+	StopEmpty      StopReason = "empty"          // the model neither answered nor called a tool, after Retry.Answers
+	StopMalformed  StopReason = "malformed_call" // the model's call could not be read or was written as text, after Retry.Answers
+	StopUnfinished StopReason = "unfinished"     // the answer ended for an unknown reason, after Retry.Answers
+	StopCanceled   StopReason = "canceled"       // the context ended, the loop was left, or Cancel was called
+	StopError      StopReason = "error"          // the model failed for good; see Result.Err
 )
 
 // Result is the outcome of a run.

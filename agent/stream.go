@@ -37,7 +37,7 @@ type stream struct {
 // reset prepares for the response of a step.
 func (s *stream) reset(step int) {
 	s.batch.reset()
-	s.builder.reset(step, s.cfg.NewID)
+	s.builder.reset(step, s.batch.tools, s.cfg.NewID)
 }
 
 // read processes a stream to its end and starts the remaining calls.
@@ -126,8 +126,8 @@ func (s *stream) addChunk(chunk Chunk) Chunk {
 	if start, ok := chunk.(ToolCallStart); ok {
 		c := &b.calls[len(b.calls)-1]
 		s.batch.announce(c, b.step)
-		if c.id != start.ID { // the event must have the same id as the result
-			start.ID = c.id
+		if c.id != start.ID || c.name != start.Name { // the event must have the same id and name as the history
+			start.ID, start.Name = c.id, c.name
 			chunk = start
 		}
 	} else if done != nil {

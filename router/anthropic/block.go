@@ -20,18 +20,34 @@ func appendText(blocks []block, text string) []block {
 	return append(blocks, block{kind: blockText, text: text})
 }
 
-// appendThinking adds signed or redacted thinking by this provider or by an unknown one. The API
-// refuses thinking by others, and unsigned thinking, which was cut short; the answer does not
-// depend on it.
+// appendThinking adds thinking that the server takes back: signed or redacted thinking by this
+// provider or by an unknown one, and, for servers that sign nothing, their own thinking without a
+// signature. The provider's own models refuse thinking by others, and unsigned thinking, which was
+// cut short; the answer does not depend on it.
 func (h *history) appendThinking(blocks []block, p agent.Thinking) []block {
 	switch {
-	case p.Provider != "" && p.Provider != h.thinker:
+	case h.fit.noThinking, p.Provider != "" && p.Provider != h.thinker:
 	case p.Redacted != nil:
 		return append(blocks, block{kind: blockRedacted, text: string(p.Redacted)})
-	case p.Signature != "":
+	case p.Signature != "", h.fit.unsigned && p.Provider == h.thinker && strings.TrimSpace(p.Text) != "":
 		return append(blocks, block{kind: blockThinking, text: p.Text, id: p.Signature})
 	}
 	return blocks
+}
+
+// withThinking puts a placeholder in front of the calls of an answer without thinking, for servers
+// that demand some.
+func (h *history) withThinking(t *turn, blocks []block) []block {
+	if !h.fit.placeholder || len(t.rest) > 0 {
+		return blocks
+	}
+	for i := range blocks {
+		switch blocks[i].kind {
+		case blockThinking, blockRedacted:
+			return blocks
+		}
+	}
+	return append([]block{{kind: blockThinking, text: noThinkingText}}, blocks...)
 }
 
 // appendOpaque adds one of the provider's own blocks unchanged. A text block kept whole for its
@@ -53,25 +69,6 @@ func appendOpaque(blocks []block, p agent.Opaque) []block {
 // orphanText renders a result whose call is not in the history as text.
 func orphanText(r agent.ToolResult) string {
 	return fmt.Sprintf("Result of an earlier tool call (%s):\n%s", r.CallID, r.Text())
-}
-
-// wireName keeps only the characters that the API allows in ids and tool names.
-func wireName(s, empty string) string {
-	if s == "" {
-		return empty
-	}
-	allowed := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-'
-	}
-	if strings.IndexFunc(s, func(r rune) bool { return !allowed(r) }) < 0 {
-		return s
-	}
-	return strings.Map(func(r rune) rune {
-		if allowed(r) {
-			return r
-		}
-		return '_'
-	}, s)
 }
 
 // image is an image in the API's form: a URL, or a media type and content in base64.

@@ -24,7 +24,11 @@ type body struct {
 // encode returns the request body for req. If the answer is to be a call of the output tool, it
 // also returns that tool's name.
 func (m *Model) encode(req *agent.Request) (data []byte, outputTool string, err *agent.ModelError) {
-	h, err := newHistory(req.Messages, m.thinker)
+	return m.encodeIn(m.fit.Load(), req)
+}
+
+func (m *Model) encodeIn(f *fit, req *agent.Request) (data []byte, outputTool string, err *agent.ModelError) {
+	h, err := newHistory(req.Messages, m.thinker, *f)
 	if err != nil {
 		return nil, "", err
 	}

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
@@ -55,6 +56,7 @@ type Model struct {
 	family  family
 	thinker string // whose reasoning the server accepts back, see agent.Thinking
 	schemas schemaCache
+	fit     atomic.Pointer[fit] // the form in which the server takes histories
 }
 
 var _ agent.Model = (*Model)(nil)
@@ -88,6 +90,7 @@ func New(cfg Config) (*Model, error) {
 	}
 	m := &Model{cfg: cfg, client: sdk.NewClient(opts...), family: parseFamily(cfg.Model)}
 	m.thinker = m.signer()
+	m.fit.Store(&fit{unsigned: m.thinker != provider, ids: wire.IDRule{Max: maxID}})
 	return m, nil
 }
 

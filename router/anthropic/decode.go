@@ -3,6 +3,7 @@ package anthropic
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/router/internal/wire"
@@ -10,36 +11,36 @@ import (
 
 // event is the union of the fields of all stream events that this package reads.
 type event struct {
-	Type         string          `json:"type"`
-	Index        int             `json:"index"`
-	ContentBlock json.RawMessage `json:"content_block"`
-	Delta        json.RawMessage `json:"delta"`
-	Usage        *usage          `json:"usage"`
-	Message      struct {
-		Usage *usage `json:"usage"`
-	} `json:"message"`
+	Type         wire.String       `json:"type"`
+	Index        wire.Int          `json:"index"`
+	ContentBlock json.RawMessage   `json:"content_block"`
+	Delta        json.RawMessage   `json:"delta"`
+	Usage        wire.Maybe[usage] `json:"usage"`
+	Message      wire.Maybe[struct {
+		Usage wire.Maybe[usage] `json:"usage"`
+	}] `json:"message"`
 }
 
 // delta is the union of the deltas of blocks and of the message.
 type delta struct {
-	Type        string          `json:"type"`
-	Text        string          `json:"text"`
-	Thinking    string          `json:"thinking"`
-	Signature   string          `json:"signature"`
-	PartialJSON string          `json:"partial_json"`
+	Type        wire.String     `json:"type"`
+	Text        wire.String     `json:"text"`
+	Thinking    wire.String     `json:"thinking"`
+	Signature   wire.String     `json:"signature"`
+	PartialJSON json.RawMessage `json:"partial_json"`
 	Citation    json.RawMessage `json:"citation"`
-	StopReason  string          `json:"stop_reason"`
+	StopReason  wire.String     `json:"stop_reason"`
 }
 
 // usage holds the token counts of an event; counts that it leaves out stay as they were.
 type usage struct {
-	Input      *int64 `json:"input_tokens"`
-	CacheRead  *int64 `json:"cache_read_input_tokens"`
-	CacheWrite *int64 `json:"cache_creation_input_tokens"`
-	Output     *int64 `json:"output_tokens"`
-	Details    struct {
-		Thinking *int64 `json:"thinking_tokens"`
-	} `json:"output_tokens_details"`
+	Input      wire.Int `json:"input_tokens"`
+	CacheRead  wire.Int `json:"cache_read_input_tokens"`
+	CacheWrite wire.Int `json:"cache_creation_input_tokens"`
+	Output     wire.Int `json:"output_tokens"`
+	Details    wire.Maybe[struct {
+		Thinking wire.Int `json:"thinking_tokens"`
+	}] `json:"output_tokens_details"`
 }
 
 // decoder turns events into chunks. Bad input returns an error and never panics.
@@ -48,7 +49,7 @@ type decoder struct {
 	thinker    string // signs the reasoning
 	out        []agent.Chunk
 	done       bool
-	open       map[int]*openBlock
+	open       map[int64]*openBlock
 	calls      int // tool calls started, not counting the output tool
 	answered   bool
 	stopReason string
@@ -74,23 +75,25 @@ func (d *decoder) event(raw wire.Event) *agent.ModelError {
 		return badEvent(raw, err)
 	}
 	if ev.Type == "" {
-		ev.Type = raw.Name
+		ev.Type = wire.String(raw.Name)
 	}
 	switch ev.Type {
 	case "error":
 		return streamError(raw.Data)
+	case "message":
+		return d.whole(raw)
 	case "message_start":
-		d.count(ev.Message.Usage)
+		d.count(&ev.Message.V.Usage)
 	case "content_block_start":
 		return d.start(raw, &ev)
 	case "content_block_delta":
 		return d.delta(raw, &ev)
 	case "content_block_stop":
-		d.stop(ev.Index)
+		d.stop(ev.Index.N)
 	case "message_delta":
 		return d.messageDelta(raw, &ev)
 	case "message_stop":
-		d.finish()
+		return d.finish()
 	}
 	return nil
 }
@@ -117,16 +120,17 @@ func (d *decoder) emit(c agent.Chunk) { d.out = append(d.out, c) }
 
 // count merges token counts, which are running totals. The API does not include cached tokens in
 // input_tokens; the agent package's contract does.
-func (d *decoder) count(u *usage) {
-	if u == nil {
+func (d *decoder) count(m *wire.Maybe[usage]) {
+	if !m.Set {
 		return
 	}
+	u := &m.V
 	for _, c := range []struct {
 		to   *int64
-		from *int64
-	}{{&d.input, u.Input}, {&d.cacheRead, u.CacheRead}, {&d.cacheWrite, u.CacheWrite}, {&d.output, u.Output}, {&d.thinking, u.Details.Thinking}} {
-		if c.from != nil {
-			*c.to = *c.from
+		from wire.Int
+	}{{&d.input, u.Input}, {&d.cacheRead, u.CacheRead}, {&d.cacheWrite, u.CacheWrite}, {&d.output, u.Output}, {&d.thinking, u.Details.V.Thinking}} {
+		if c.from.Set {
+			*c.to = c.from.N
 		}
 	}
 	d.emit(agent.Usage{
@@ -143,27 +147,30 @@ func (d *decoder) start(raw wire.Event, ev *event) *agent.ModelError {
 	if err != nil {
 		return badEvent(raw, err)
 	}
-	d.stop(ev.Index) // in case the server forgot to end the block with that index
+	d.stop(ev.Index.N) // in case the server forgot to end the block with that index
 	if d.open == nil {
-		d.open = make(map[int]*openBlock)
+		d.open = make(map[int64]*openBlock)
 	}
-	d.open[ev.Index] = b
+	d.open[ev.Index.N] = b
 	switch b.kind {
 	case "text":
-		d.text(b, b.start.Text)
+		d.text(b, string(b.start.Text))
 	case "thinking":
-		d.thought(b, b.start.Thinking)
-		b.signature = b.start.Signature
+		d.thought(b, string(b.start.Thinking))
+		b.signature = string(b.start.Signature)
 	case "redacted_thinking":
 		d.emit(agent.ThinkingDelta{Redacted: []byte(b.start.Data), Provider: d.thinker})
 	case "tool_use":
-		if d.outputTool != "" && b.start.Name == d.outputTool {
+		if d.outputTool != "" && string(b.start.Name) == d.outputTool {
 			b.answer, d.answered = true, true
 			return nil
 		}
 		b.index = d.calls
 		d.calls++
-		d.emit(agent.ToolCallStart{Index: b.index, ID: b.start.ID, Name: b.start.Name})
+		d.emit(agent.ToolCallStart{Index: b.index, ID: string(b.start.ID), Name: string(b.start.Name)})
+		if b.fields != nil && b.start.ID != "" {
+			d.emit(wire.CallFields(d.thinker, string(b.start.ID), b.fields))
+		}
 	}
 	return nil
 }
@@ -182,7 +189,7 @@ func (d *decoder) thought(b *openBlock, s string) {
 }
 
 func (d *decoder) delta(raw wire.Event, ev *event) *agent.ModelError {
-	b := d.open[ev.Index]
+	b := d.open[ev.Index.N]
 	if b == nil {
 		return nil // of a block that never started: there is nothing to add it to
 	}
@@ -196,17 +203,28 @@ func (d *decoder) delta(raw wire.Event, ev *event) *agent.ModelError {
 	}
 	switch x.Type {
 	case "text_delta":
-		d.text(b, x.Text)
+		d.text(b, string(x.Text))
 	case "citations_delta":
 		b.citations = append(b.citations, x.Citation)
 	case "thinking_delta":
-		d.thought(b, x.Thinking)
+		d.thought(b, string(x.Thinking))
 	case "signature_delta":
-		b.signature += x.Signature
+		b.signature += string(x.Signature)
 	case "input_json_delta":
-		d.arguments(b, x.PartialJSON)
+		d.piece(b, wire.Text(x.PartialJSON))
 	}
 	return nil
+}
+
+// piece takes a piece of a call's arguments. Arguments that say nothing are held back: some servers
+// announce a call with them and stream the real ones afterwards.
+func (d *decoder) piece(b *openBlock, s string) {
+	switch blank := strings.TrimSpace(s) == ""; {
+	case b.hasArgs, !blank && !wire.SaysNothing(s):
+		d.arguments(b, s)
+	case !blank:
+		b.held = s
+	}
 }
 
 func (d *decoder) arguments(b *openBlock, s string) {
@@ -222,7 +240,7 @@ func (d *decoder) arguments(b *openBlock, s string) {
 }
 
 // stop ends the block with that index, if one is open.
-func (d *decoder) stop(index int) {
+func (d *decoder) stop(index int64) {
 	b := d.open[index]
 	if b == nil {
 		return
@@ -231,15 +249,17 @@ func (d *decoder) stop(index int) {
 	switch {
 	case b.kind == "thinking" && b.signature != "":
 		d.emit(agent.ThinkingDelta{Signature: b.signature, Provider: d.thinker})
-	case b.kind == "tool_use" && !b.hasArgs && len(b.start.Input) > 0 && string(b.start.Input) != "{}":
-		d.arguments(b, string(b.start.Input)) // some servers send the arguments whole, at the start
+	case b.kind == "tool_use" && !b.hasArgs && len(b.start.Input) > 0 && !wire.SaysNothing(string(b.start.Input)):
+		d.arguments(b, wire.Text(b.start.Input)) // some servers send the arguments whole, at the start
+	case b.kind == "tool_use" && !b.hasArgs && b.held != "":
+		d.arguments(b, "{}")
 	case b.kind == "text" && len(b.citations) > 0, b.opaque():
 		d.emit(agent.Opaque{Provider: provider, Data: b.data()})
 	}
 }
 
 func (d *decoder) messageDelta(raw wire.Event, ev *event) *agent.ModelError {
-	d.count(ev.Usage)
+	d.count(&ev.Usage)
 	var x delta
 	if len(ev.Delta) == 0 {
 		return nil
@@ -248,37 +268,55 @@ func (d *decoder) messageDelta(raw wire.Event, ev *event) *agent.ModelError {
 		return badEvent(raw, err)
 	}
 	if x.StopReason != "" {
-		d.stopReason = x.StopReason
+		d.stopReason = string(x.StopReason)
 	}
 	return nil
 }
 
-func (d *decoder) finish() {
-	d.done = true
-	reason := finishReason(d.stopReason)
-	switch {
-	case d.stopReason == "" && d.calls > 0:
-		reason = agent.FinishTools
-	case d.stopReason == "", reason == agent.FinishTools && d.calls == 0 && d.answered:
-		reason = agent.FinishStop
+// whole reads the answer of a server that does not stream.
+func (d *decoder) whole(raw wire.Event) *agent.ModelError {
+	var m struct {
+		Content    wire.List[json.RawMessage] `json:"content"`
+		StopReason wire.String                `json:"stop_reason"`
+		Usage      wire.Maybe[usage]          `json:"usage"`
 	}
-	d.emit(agent.Finish{Reason: reason})
+	if err := json.Unmarshal(raw.Data, &m); err != nil {
+		return badEvent(raw, err)
+	}
+	if len(m.Content) == 0 && m.StopReason == "" {
+		return refuse(agent.ErrServer, "read response: it is no answer of the Messages API; check BaseURL: %s", shorten(string(raw.Data)))
+	}
+	for _, block := range m.Content {
+		if err := d.start(raw, &event{ContentBlock: block}); err != nil {
+			return err
+		}
+		if b := d.open[0]; b.kind == "text" {
+			b.citations = b.start.Citations
+		}
+		d.stop(0)
+	}
+	d.count(&m.Usage)
+	d.stopReason = string(m.StopReason)
+	return d.finish()
 }
 
-func finishReason(s string) agent.FinishReason {
-	switch s {
-	case "end_turn", "stop_sequence":
-		return agent.FinishStop
-	case "tool_use":
-		return agent.FinishTools
-	case "max_tokens", "model_context_window_exceeded":
-		return agent.FinishLength
-	case "pause_turn":
-		return agent.FinishPause
-	case "refusal":
-		return agent.FinishRefusal
+// finish ends the answer. A stop reason that means a failure is an error.
+func (d *decoder) finish() *agent.ModelError {
+	reason, failed := agent.FinishStop, agent.ErrorKind("")
+	if d.stopReason != "" {
+		reason, failed = wire.Finish(d.stopReason)
 	}
-	return agent.FinishOther
+	switch {
+	case failed != "":
+		return refuse(failed, "read stream: it ended with stop_reason %s; send the request again", shorten(d.stopReason))
+	case reason == agent.FinishStop && d.calls > 0: // its results are wanted all the same
+		reason = agent.FinishTools
+	case reason == agent.FinishTools && d.calls == 0 && d.answered:
+		reason = agent.FinishStop
+	}
+	d.done = true
+	d.emit(agent.Finish{Reason: reason})
+	return nil
 }
 
 var errNoBlock = errors.New("content_block is missing")

@@ -22,12 +22,16 @@
 //   - A call without a result gets a result that says so; a result without its call becomes text.
 //   - Ids and names from other providers are rewritten to the characters the API takes, unique
 //     within the request.
-//   - Arguments that are not a JSON object are wrapped in one. Thinking without a signature, and
-//     opaque parts of other providers, are not sent.
+//   - Arguments that are not a JSON object are wrapped in one. Opaque parts of other providers are
+//     not sent. Thinking without a signature goes back only to servers that sign nothing.
 //   - The spaces at the end of an assistant's text are cut: the API refuses them at the end of a
 //     history.
 //   - A history with calls is sent with declarations of their tools even when the request offers
 //     none.
+//
+// A server may refuse the form of a history and name the one that it takes: thinking that is missing
+// or that another account signed, ids of calls. The request is then sent once more in that form, and
+// later requests begin with it.
 //
 // # Prompt cache
 //
@@ -49,7 +53,5 @@
 //   - The package was not run against the live API: rules come from its documentation, error texts
 //     and SDK types.
 //   - Signed thinking whose Provider is empty is sent as it is.
-//   - The fields caller and toolset_name of a tool_use block (programmatic tool calling, toolsets)
-//     are not kept.
 //   - The stop_details of a refusal are not passed on: [agent.Finish] has no place for them.
 package anthropic

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -16,8 +15,8 @@ import (
 // answered in the turn after it.
 type history struct {
 	turns   []turn
-	pending []pendingCall     // calls of the last assistant turn
-	used    map[string]bool   // call ids assigned so far
+	pairs   wire.Pairs        // calls and their results
+	fit     fit               // the form in which the server takes reasoning
 	tools   []string          // names of the tools called, in order of first use
 	thinker string            // whose reasoning is sent
 	err     *agent.ModelError // the first part that cannot be sent
@@ -27,12 +26,6 @@ type turn struct {
 	user    bool
 	results []block // tool results, which must come first
 	rest    []block
-}
-
-// pendingCall is a call and whether its result was seen.
-type pendingCall struct {
-	id, wire string
-	answered bool
 }
 
 type blockKind uint8
@@ -55,7 +48,8 @@ type block struct {
 	name    string
 	raw     json.RawMessage // arguments, or the whole block
 	image   *image
-	content []block // of a result
+	content []block                    // of a result
+	fields  map[string]json.RawMessage // of a call, to be sent back with it
 	isError bool
 }
 
@@ -67,8 +61,8 @@ const (
 
 // newHistory converts msgs. The form of a message depends on it and on those before it, never on
 // later ones, except for calls that have no result yet.
-func newHistory(msgs []agent.Message, thinker string) (*history, *agent.ModelError) {
-	h := &history{thinker: thinker, turns: make([]turn, 0, len(msgs)), used: make(map[string]bool)}
+func newHistory(msgs []agent.Message, thinker string, f fit) (*history, *agent.ModelError) {
+	h := &history{thinker: thinker, fit: f, turns: make([]turn, 0, len(msgs)), pairs: wire.Pairs{Rule: f.ids}}
 	for i := range msgs {
 		if msgs[i].Role == agent.RoleAssistant {
 			h.addAssistant(msgs[i].Parts)
@@ -98,19 +92,18 @@ func (h *history) turn(user bool) *turn {
 
 // settle adds results for calls that have none.
 func (h *history) settle() {
-	for i := range h.pending {
-		if p := &h.pending[i]; !p.answered {
-			t := h.turn(true)
-			t.results = append(t.results, block{kind: blockResult, id: p.wire, isError: true,
-				content: []block{{kind: blockText, text: noResultText}}})
-		}
+	for _, id := range h.pairs.Settle() {
+		t := h.turn(true)
+		t.results = append(t.results, block{kind: blockResult, id: id, isError: true,
+			content: []block{{kind: blockText, text: noResultText}}})
 	}
-	h.pending = h.pending[:0]
 }
 
 func (h *history) addAssistant(parts []agent.Part) {
+	if n := len(h.turns); n > 0 && h.turns[n-1].user {
+		h.settle()
+	}
 	blocks := make([]block, 0, len(parts))
-	var calls []pendingCall
 	for _, p := range parts {
 		switch p := p.(type) {
 		case agent.Text:
@@ -120,9 +113,7 @@ func (h *history) addAssistant(parts []agent.Part) {
 		case agent.Opaque:
 			blocks = appendOpaque(blocks, p)
 		case agent.ToolCall:
-			call := h.call(p)
-			calls = append(calls, pendingCall{id: p.ID, wire: call.id})
-			blocks = append(blocks, call)
+			blocks = append(blocks, h.call(p, parts))
 		case agent.Image:
 			blocks = appendText(blocks, "[an image]")
 		case agent.ToolResult:
@@ -135,12 +126,8 @@ func (h *history) addAssistant(parts []agent.Part) {
 	if last := &blocks[len(blocks)-1]; last.kind == blockText {
 		last.text = strings.TrimRightFunc(last.text, unicode.IsSpace)
 	}
-	if n := len(h.turns); n > 0 && h.turns[n-1].user {
-		h.settle()
-	}
 	t := h.turn(false)
-	t.rest = append(t.rest, blocks...)
-	h.pending = append(h.pending, calls...)
+	t.rest = append(t.rest, h.withThinking(t, blocks)...)
 }
 
 func (h *history) addUser(parts []agent.Part) {
@@ -154,7 +141,7 @@ func (h *history) addUser(parts []agent.Part) {
 		case agent.Opaque:
 			rest = appendOpaque(rest, p)
 		case agent.ToolResult:
-			if wire, ok := h.answer(p.CallID); ok {
+			if wire, ok := h.pairs.Answer(p.CallID); ok {
 				results = append(results, h.result(p, wire))
 				continue
 			}
@@ -176,26 +163,15 @@ func (h *history) addUser(parts []agent.Part) {
 	t.rest = append(t.rest, rest...)
 }
 
-// answer marks the first open call with that id as answered.
-func (h *history) answer(id string) (wire string, ok bool) {
-	for i := range h.pending {
-		if p := &h.pending[i]; p.id == id && !p.answered {
-			p.answered = true
-			return p.wire, true
-		}
-	}
-	return "", false
-}
-
-func (h *history) call(c agent.ToolCall) block {
-	name := wireName(c.Name, "unknown_tool")
+func (h *history) call(c agent.ToolCall, parts []agent.Part) block {
+	name := wire.Name(c.Name, "unknown_tool", "")
 	if len(name) > 128 {
 		name = name[:128]
 	}
 	if !slices.Contains(h.tools, name) {
 		h.tools = append(h.tools, name)
 	}
-	return block{kind: blockCall, id: h.wireID(c.ID), name: name, raw: wire.Object(c.Args)}
+	return block{kind: blockCall, id: h.pairs.Call(c.ID), name: name, raw: wire.Object(c.Args), fields: wire.FieldsOf(parts, h.thinker, c.ID)}
 }
 
 func (h *history) result(r agent.ToolResult, wire string) block {
@@ -225,17 +201,6 @@ func (h *history) appendImage(blocks []block, p agent.Image) []block {
 		return blocks
 	}
 	return append(blocks, block{kind: blockImage, image: img})
-}
-
-// wireID returns an id that the API accepts and that no other call of the request has.
-func (h *history) wireID(id string) string {
-	base := wireName(id, "call")
-	wire := base
-	for n := 2; h.used[wire]; n++ {
-		wire = base + "_" + strconv.Itoa(n)
-	}
-	h.used[wire] = true
-	return wire
 }
 
 // loopThinks reports whether the API accepts a thinking budget for this history: in the middle of a

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,24 +21,57 @@ const maxEvent = 256 << 20
 // Stream sends req and yields the response as it arrives. Every error is an [*agent.ModelError].
 func (m *Model) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
 	return func(yield func(agent.Chunk, error) bool) {
-		data, outputTool, err := m.encode(req)
-		if err != nil {
-			err.Err = fmt.Errorf("encode request: %w", err.Err)
-			yield(nil, err)
-			return
-		}
-		res, err := m.send(ctx, data)
+		res, outputTool, err := m.open(ctx, req)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		defer res.Body.Close()
+		read, status := read, 0
+		if media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); media == "application/json" {
+			read, status = readWhole, res.StatusCode
+		}
 		if err := read(ctx, res.Body, outputTool, m.thinker, yield); err != nil {
+			if err.Status == 0 {
+				err.Status = status
+			}
 			if err.RequestID == "" {
 				err.RequestID = res.Header.Get("Request-Id")
 			}
 			yield(nil, err)
 		}
+	}
+}
+
+// fits is how often one request is sent in another form because the server refused the last one.
+const fits = 2
+
+// open encodes and sends the request. If the server refuses the form of the history and says which
+// form it takes, the request is sent in that form, and so are later ones.
+func (m *Model) open(ctx context.Context, req *agent.Request) (*http.Response, string, *agent.ModelError) {
+	f := m.fit.Load()
+	data, outputTool, err := m.encodeIn(f, req)
+	if err != nil {
+		err.Err = fmt.Errorf("encode request: %w", err.Err)
+		return nil, "", err
+	}
+	for tries := 0; ; tries++ {
+		res, err := m.send(ctx, data)
+		if err == nil {
+			if tries > 0 {
+				m.fit.Store(f)
+			}
+			return res, outputTool, nil
+		}
+		next, ok := m.learn(f, err)
+		if !ok || tries == fits || ctx.Err() != nil {
+			return nil, "", err
+		}
+		other, _, encodeErr := m.encodeIn(next, req)
+		if encodeErr != nil || bytes.Equal(other, data) {
+			return nil, "", err
+		}
+		f, data = next, other
 	}
 }
 
@@ -50,7 +84,7 @@ func (m *Model) send(ctx context.Context, data []byte) (*http.Response, *agent.M
 	if err := m.client.Post(ctx, "v1/messages", data, &res); err != nil {
 		return nil, sendError(ctx, err)
 	}
-	if media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); media == "application/json" || media == "text/html" {
+	if media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); media == "text/html" {
 		defer res.Body.Close()
 		head, _ := io.ReadAll(io.LimitReader(res.Body, 4*maxErrorText))
 		return nil, &agent.ModelError{Kind: agent.ErrServer, Status: res.StatusCode, Provider: provider,
@@ -90,6 +124,31 @@ func read(ctx context.Context, src io.Reader, outputTool, thinker string, yield 
 			return nil
 		}
 	}
+}
+
+// readWhole reads the answer of a server that does not stream. Some servers call a stream JSON.
+func readWhole(ctx context.Context, src io.Reader, outputTool, thinker string, yield func(agent.Chunk, error) bool) *agent.ModelError {
+	data, err := io.ReadAll(io.LimitReader(src, maxEvent))
+	if err != nil {
+		return transportError(ctx, "read response", err)
+	}
+	data = bytes.TrimSpace(data)
+	if !bytes.HasPrefix(data, []byte("{")) {
+		return read(ctx, bytes.NewReader(data), outputTool, thinker, yield)
+	}
+	d := decoder{outputTool: outputTool, thinker: thinker}
+	if err := d.event(wire.Event{Data: data}); err != nil {
+		return err
+	}
+	if !d.done {
+		return refuse(agent.ErrServer, "read response: it is no answer of the Messages API; check BaseURL: %s", shorten(string(data)))
+	}
+	for _, c := range d.out {
+		if !yield(c, nil) {
+			return nil
+		}
+	}
+	return nil
 }
 
 var errTruncated = errors.New("read stream: it ended before message_stop; send the request again")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
 // openBlock is a content block while its deltas arrive.
@@ -12,8 +13,10 @@ type openBlock struct {
 	raw   json.RawMessage // as it was at the start
 	start blockStart
 
-	index     int  // of a call
-	answer    bool // a call of the output tool
+	index     int             // of a call
+	fields    json.RawMessage // of a call, those that this package does not know
+	held      string          // arguments of a call that say nothing
+	answer    bool            // a call of the output tool
 	hasArgs   bool
 	signature string
 	text      []byte
@@ -23,19 +26,19 @@ type openBlock struct {
 
 // blockStart holds the fields of the blocks this package knows.
 type blockStart struct {
-	Type      string          `json:"type"`
-	Text      string          `json:"text"`
-	Thinking  string          `json:"thinking"`
-	Signature string          `json:"signature"`
-	Data      string          `json:"data"`
-	ID        string          `json:"id"`
-	Name      string          `json:"name"`
-	Input     json.RawMessage `json:"input"`
+	Text      wire.String                `json:"text"`
+	Thinking  wire.String                `json:"thinking"`
+	Signature wire.String                `json:"signature"`
+	Data      wire.String                `json:"data"`
+	ID        wire.String                `json:"id"`
+	Name      wire.String                `json:"name"`
+	Input     json.RawMessage            `json:"input"`
+	Citations wire.List[json.RawMessage] `json:"citations"`
 }
 
 func newOpenBlock(raw json.RawMessage) (*openBlock, error) {
 	var kind struct {
-		Type string `json:"type"`
+		Type wire.String `json:"type"`
 	}
 	if len(raw) == 0 {
 		return nil, errNoBlock
@@ -43,11 +46,27 @@ func newOpenBlock(raw json.RawMessage) (*openBlock, error) {
 	if err := json.Unmarshal(raw, &kind); err != nil {
 		return nil, err
 	}
-	b := &openBlock{kind: kind.Type, raw: raw}
+	b := &openBlock{kind: string(kind.Type), raw: raw}
 	if b.opaque() {
 		return b, nil // its fields may have any meaning
 	}
+	if b.kind == "tool_use" {
+		b.fields = callFields(raw)
+	}
 	return b, json.Unmarshal(raw, &b.start)
+}
+
+// callFields returns the fields of a call that this package does not know, to be sent back with it.
+// A caller that is the model itself is what the API assumes anyway.
+func callFields(raw json.RawMessage) json.RawMessage {
+	var call struct {
+		Caller struct{ Type wire.String }
+	}
+	known := []string{"type", "id", "name", "input", "cache_control"}
+	if json.Unmarshal(raw, &call) == nil && call.Caller.Type == "direct" {
+		known = append(known, "caller")
+	}
+	return wire.Unknown(raw, known...)
 }
 
 // opaque reports whether the block is of a kind this package passes through.

@@ -7,6 +7,7 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/jsontree"
 	"github.com/luthier-dev/luthier/internal/toolschema"
+	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
 // toolset holds the tool declarations of one request.
@@ -88,7 +89,7 @@ func (m *Model) structured(t *toolset, out *agent.OutputSchema) *agent.ModelErro
 		t.format = schema
 		return nil
 	}
-	t.output = wireName(out.Name, "answer")
+	t.output = wire.Name(out.Name, "answer", "")
 	for i := range t.tools {
 		if t.tools[i].name == t.output {
 			t.output += "_output"

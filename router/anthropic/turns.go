@@ -1,6 +1,11 @@
 package anthropic
 
-import "strconv"
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+)
 
 // messages writes the turns. The last block of each of the last two user turns carries a cache
 // marker. The next request finds this one's prefix at the end of the last turn, and this request
@@ -89,6 +94,7 @@ func (b *body) block(x *block, mark bool) {
 		b.buf = appendField(b.buf, "id", x.id)
 		b.buf = appendField(b.buf, "name", x.name)
 		b.buf = append(append(b.buf, `,"input":`...), x.raw...)
+		b.members(x.fields)
 	case blockResult:
 		b.result(x)
 	}
@@ -96,6 +102,14 @@ func (b *body) block(x *block, mark bool) {
 		b.buf = append(b.buf, b.marker...)
 	}
 	b.buf = append(b.buf, '}')
+}
+
+// members writes the fields that the server put on a call.
+func (b *body) members(fields map[string]json.RawMessage) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		b.key(name)
+		b.buf = append(b.buf, fields[name]...)
+	}
 }
 
 func (b *body) image(img *image) {

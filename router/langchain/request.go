@@ -15,7 +15,7 @@ import (
 
 // request converts req to langchaingo's form.
 func (m *model) request(req *agent.Request) ([]llms.MessageContent, []llms.CallOption, *agent.ModelError) {
-	h := history{traits: m.traits}
+	h := history{traits: m.traits, pairs: wire.Pairs{Rule: wire.IDRule{Max: maxID}}}
 	h.text(llms.ChatMessageTypeSystem, system(req))
 	for i := range req.Messages {
 		if err := h.add(&req.Messages[i]); err != nil {
@@ -117,12 +117,16 @@ func tools(req *agent.Request, called bool) ([]llms.CallOption, error) {
 	return opts, nil
 }
 
+// maxID is the number of bytes of a call's id that every provider takes.
+const maxID = 40
+
 // history collects langchaingo's messages: one part each, and each call followed by its result.
 // This is the only form that its OpenAI and Anthropic clients both send whole and that both
 // providers accept.
 type history struct {
 	traits   traits
 	messages []llms.MessageContent
+	pairs    wire.Pairs       // gives each call an id of its own
 	pending  []agent.ToolCall // calls of the last assistant message whose results have not come
 	called   bool
 }
@@ -192,9 +196,11 @@ func (h *history) settle() {
 
 func (h *history) exchange(c agent.ToolCall, result string) {
 	h.called = true
-	h.put(llms.ChatMessageTypeAI, llms.ToolCall{ID: c.ID, Type: "function",
+	id := h.pairs.Call(c.ID)
+	h.pairs.Settle()
+	h.put(llms.ChatMessageTypeAI, llms.ToolCall{ID: id, Type: "function",
 		FunctionCall: &llms.FunctionCall{Name: c.Name, Arguments: string(wire.Object(c.Args))}})
-	h.put(llms.ChatMessageTypeTool, llms.ToolCallResponse{ToolCallID: c.ID, Name: c.Name, Content: result})
+	h.put(llms.ChatMessageTypeTool, llms.ToolCallResponse{ToolCallID: id, Name: c.Name, Content: result})
 }
 
 // resultText returns a result as text, the only form of langchaingo's results.

@@ -8,6 +8,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
 var (
@@ -35,6 +36,12 @@ func (m *model) finish(req *agent.Request, res *llms.ContentResponse, s *streami
 			return
 		}
 	}
+	reason, failed := f.reason()
+	if failed != "" {
+		yield(nil, m.fail(failed, fmt.Errorf("read response: it ended with stop reason %s; send the request again", f.stop)))
+		return
+	}
+	yield(agent.Finish{Reason: reason}, nil)
 }
 
 // folded is one response merged from all its choices: some clients return one choice for every part
@@ -97,7 +104,7 @@ func (f *folded) addCalls(c *llms.ContentChoice) {
 	}
 }
 
-// chunks returns the response as a stream. messages is used to make ids for calls that have none,
+// chunks returns the parts of the response as a stream. messages is used to make ids for calls that have none,
 // unique within a conversation.
 func (f *folded) chunks(text string, withThinking bool, thinker string, messages int) []agent.Chunk {
 	var out []agent.Chunk
@@ -125,34 +132,20 @@ func (f *folded) chunks(text string, withThinking bool, thinker string, messages
 	if f.counted {
 		out = append(out, f.usage)
 	}
-	return append(out, agent.Finish{Reason: f.reason()})
+	return out
 }
 
-// reason maps the providers' words for why a response ended.
-func (f *folded) reason() agent.FinishReason {
-	switch strings.ToLower(strings.TrimPrefix(f.stop, "FinishReason")) {
-	case "":
-		if len(f.calls) > 0 {
-			return agent.FinishTools
-		}
-		return agent.FinishStop
-	case "stop", "end_turn", "stop_sequence", "eos", "complete":
-		if len(f.calls) > 0 { // Google's clients say stop
-			return agent.FinishTools
-		}
-		return agent.FinishStop
-	case "tool_calls", "tool_use", "function_call":
-		return agent.FinishTools
-	case "length", "max_tokens", "maxtokens", "model_length", "model_context_window_exceeded":
-		return agent.FinishLength
-	case "content_filter", "safety", "recitation":
-		return agent.FinishFilter
-	case "refusal":
-		return agent.FinishRefusal
-	case "pause", "pause_turn":
-		return agent.FinishPause
+// reason maps the providers' words for why a response ended. A word that means a failure gives the
+// kind of the error.
+func (f *folded) reason() (agent.FinishReason, agent.ErrorKind) {
+	reason, failed := agent.FinishStop, agent.ErrorKind("")
+	if f.stop != "" {
+		reason, failed = wire.Finish(f.stop)
 	}
-	return agent.FinishOther
+	if reason == agent.FinishStop && len(f.calls) > 0 { // Google's clients say stop
+		reason = agent.FinishTools
+	}
+	return reason, failed
 }
 
 // usageOf reads the token counts, which every client names differently, and reports whether there

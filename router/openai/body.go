@@ -106,6 +106,18 @@ func (b *body) image(img agent.Image) error {
 // and refuse the whole conversation if it is not an object.
 func (b *body) arguments(args json.RawMessage) { b.str(string(wire.Object(args))) }
 
+// members writes the fields of an object, sorted, without those that are written already.
+func (b *body) members(fields map[string]json.RawMessage, written ...string) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if !slices.Contains(written, name) {
+			b.raw(",")
+			b.str(name)
+			b.raw(":")
+			b.bytes(fields[name])
+		}
+	}
+}
+
 func invalid(format string, args ...any) *agent.ModelError {
 	return &agent.ModelError{Kind: agent.ErrInvalid, Provider: provider, Err: fmt.Errorf("encode request: "+format, args...)}
 }

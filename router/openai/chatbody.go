@@ -9,6 +9,10 @@ import (
 
 // chatBody appends the body of a chat completion request to buf.
 func (m *Model) chatBody(buf []byte, req *agent.Request) ([]byte, error) {
+	return m.chatBodyIn(m.fit.Load(), buf, req)
+}
+
+func (m *Model) chatBodyIn(f *fit, buf []byte, req *agent.Request) ([]byte, error) {
 	b := &body{buf: buf, extra: req.Extra}
 	b.stringField("model", m.cfg.Model)
 	b.rawField("stream", "true")
@@ -41,7 +45,7 @@ func (m *Model) chatBody(buf []byte, req *agent.Request) ([]byte, error) {
 		return nil, err
 	}
 	if b.field("messages") {
-		if err := m.chatMessages(b, req); err != nil {
+		if err := m.chatMessages(f, b, req); err != nil {
 			return nil, err
 		}
 	}

@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/luthier-dev/luthier/agent"
@@ -10,41 +11,62 @@ import (
 )
 
 // chatEvent is one event of a chat completion stream, or a whole completion. Its fields are those
-// of OpenAI and of compatible servers; unknown ones are ignored.
+// of OpenAI and of compatible servers; unknown ones are ignored. The types of package wire read
+// fields of an unexpected type as absent, since no field other than the answer's own may void it.
 type chatEvent struct {
-	Choices []chatChoice    `json:"choices"`
-	Usage   *chatUsage      `json:"usage"`
-	Error   json.RawMessage `json:"error"`
-	Object  string          `json:"object"` // "error": vLLM's bare error objects
-	Type    string          `json:"type"`
+	Choices wire.List[chatChoice] `json:"choices"`
+	Usage   wire.Maybe[chatUsage] `json:"usage"`
+	Error   json.RawMessage       `json:"error"`
+	Object  wire.String           `json:"object"` // "error": vLLM's bare error objects
+	Type    wire.String           `json:"type"`
 }
 
 type chatChoice struct {
-	Index        int        `json:"index"`
-	Delta        chatDelta  `json:"delta"`
-	Message      chatDelta  `json:"message"` // in answers that are not streamed
-	FinishReason string     `json:"finish_reason"`
-	Usage        *chatUsage `json:"usage"` // Kimi reports the usage here
+	Index        wire.Int              `json:"index"`
+	Delta        wire.Maybe[chatDelta] `json:"delta"`
+	Message      wire.Maybe[chatDelta] `json:"message"` // in answers that are not streamed
+	FinishReason wire.String           `json:"finish_reason"`
+	Usage        wire.Maybe[chatUsage] `json:"usage"` // Kimi reports the usage here
 }
 
 type chatDelta struct {
-	Content          json.RawMessage   `json:"content"` // a string, or a list of parts (Mistral)
-	Refusal          string            `json:"refusal"`
-	ReasoningContent json.RawMessage   `json:"reasoning_content"` // DeepSeek, Kimi, Qwen, vLLM, SGLang, llama.cpp
-	Reasoning        json.RawMessage   `json:"reasoning"`         // OpenRouter, Groq, Ollama, newer vLLM
-	ReasoningDetails []json.RawMessage `json:"reasoning_details"` // OpenRouter: to be sent back unchanged
-	ToolCalls        []chatCall        `json:"tool_calls"`
-	FunctionCall     *chatFunction     `json:"function_call"` // the oldest servers
+	Content          json.RawMessage            `json:"content"` // a string, or a list of parts (Mistral)
+	Refusal          wire.String                `json:"refusal"`
+	ReasoningContent json.RawMessage            `json:"reasoning_content"` // DeepSeek, Kimi, Qwen, vLLM, SGLang, llama.cpp
+	Reasoning        json.RawMessage            `json:"reasoning"`         // OpenRouter, Groq, Ollama, newer vLLM
+	ReasoningDetails wire.List[json.RawMessage] `json:"reasoning_details"` // OpenRouter: to be sent back unchanged
+	ToolCalls        wire.List[chatCall]        `json:"tool_calls"`
+	FunctionCall     wire.Maybe[chatFunction]   `json:"function_call"` // the oldest servers
 }
 
 type chatCall struct {
-	Index    *int         `json:"index"`
-	ID       string       `json:"id"`
-	Function chatFunction `json:"function"`
+	Index    wire.Int                 `json:"index"`
+	ID       wire.String              `json:"id"`
+	Function wire.Maybe[chatFunction] `json:"function"`
+
+	fields json.RawMessage // those that this package does not know
+}
+
+// UnmarshalJSON also keeps the fields that this package does not know.
+func (c *chatCall) UnmarshalJSON(data []byte) error {
+	type plain chatCall
+	if err := json.Unmarshal(data, (*plain)(c)); err != nil {
+		return err
+	}
+	c.fields = wire.Unknown(data, "index", "id", "type", "function")
+	var outer struct {
+		Function json.RawMessage `json:"function"`
+	}
+	if json.Unmarshal(data, &outer) == nil {
+		if inner := wire.Unknown(outer.Function, "name", "arguments"); inner != nil {
+			c.fields = wire.Join(c.fields, "function", inner)
+		}
+	}
+	return nil
 }
 
 type chatFunction struct {
-	Name      string          `json:"name"`
+	Name      wire.String     `json:"name"`
 	Arguments json.RawMessage `json:"arguments"` // a string, or from some servers an object
 }
 
@@ -54,13 +76,14 @@ var doneMark = []byte("[DONE]")
 // chatDecoder reads one chat stream.
 type chatDecoder struct {
 	m       *Model
-	calls   callTracker
+	calls   wire.Calls
 	usage   agent.Usage
 	counted bool
 	reason  string
 	refused bool
 	details []json.RawMessage
 	done    bool
+	pieces  bool // some of the answer came in deltas: a message repeats it
 }
 
 func (d *chatDecoder) complete() bool { return d.reason != "" }
@@ -86,31 +109,51 @@ func (d *chatDecoder) event(ev wire.Event, out []agent.Chunk) ([]agent.Chunk, er
 		failure, _ := parseError(data)
 		return out, d.m.modelError(0, failure)
 	}
-	d.count(e.Usage)
+	if e.Usage.Set {
+		d.count(&e.Usage.V)
+	}
 	for i := range e.Choices {
-		if c := &e.Choices[i]; c.Index == 0 {
+		if c := &e.Choices[i]; c.Index.N == 0 {
 			out = d.choice(c, out)
 		}
+	}
+	if d.calls.Mixed() {
+		return out, errMixed()
 	}
 	return out, nil
 }
 
+// errMixed returns the error for arguments that could belong to either of two calls.
+func errMixed() error {
+	return &agent.ModelError{Kind: agent.ErrServer, Provider: provider,
+		Err: errors.New(readStream + ": the arguments of several calls cannot be told apart: the server sent them with one index and without ids")}
+}
+
 // failed reports whether the event is an error object.
 func (e *chatEvent) failed() bool {
-	return (len(e.Error) > 0 && string(e.Error) != "null") || (len(e.Choices) == 0 && (e.Object == "error" || e.Type == "error"))
+	return !wire.Absent(e.Error) || (len(e.Choices) == 0 && (e.Object == "error" || e.Type == "error"))
 }
 
 func (d *chatDecoder) choice(c *chatChoice, out []agent.Chunk) []agent.Chunk {
-	d.count(c.Usage)
-	out = d.delta(&c.Delta, out)
-	out = d.delta(&c.Message, out)
-	if c.FinishReason != "" {
-		d.reason = c.FinishReason
+	if c.Usage.Set {
+		d.count(&c.Usage.V)
+	}
+	if c.Delta.Set {
+		n := len(out)
+		out = d.delta(&c.Delta.V, wire.CallDelta{Last: c.FinishReason != ""}, out)
+		d.pieces = d.pieces || len(out) > n
+	}
+	if c.Message.Set && !d.pieces {
+		out = d.delta(&c.Message.V, wire.CallDelta{Whole: true}, out)
+	}
+	if c.FinishReason != "" && c.FinishReason != "null" {
+		d.reason = string(c.FinishReason)
 	}
 	return out
 }
 
-func (d *chatDecoder) delta(c *chatDelta, out []agent.Chunk) []agent.Chunk {
+// delta reads a piece of the answer. kind says what is known about its calls.
+func (d *chatDecoder) delta(c *chatDelta, kind wire.CallDelta, out []agent.Chunk) []agent.Chunk {
 	thought := contentText(c.ReasoningContent)
 	if thought == "" {
 		thought = contentText(c.Reasoning)
@@ -125,16 +168,24 @@ func (d *chatDecoder) delta(c *chatDelta, out []agent.Chunk) []agent.Chunk {
 	}
 	if c.Refusal != "" {
 		d.refused = true
-		out = append(out, agent.TextDelta{Text: c.Refusal})
+		out = append(out, agent.TextDelta{Text: string(c.Refusal)})
 	}
+	d.calls.Next()
 	for i := range c.ToolCalls {
-		out = d.calls.delta(&c.ToolCalls[i], out)
+		call := &c.ToolCalls[i]
+		kind.Index, kind.ID, kind.Fields = call.Index, string(call.ID), call.fields
+		out = d.call(kind, &call.Function.V, out)
 	}
-	if c.FunctionCall != nil {
-		zero := 0
-		out = d.calls.delta(&chatCall{Index: &zero, Function: *c.FunctionCall}, out)
+	if c.FunctionCall.Set && len(c.ToolCalls) == 0 {
+		kind.Index = wire.Int{Set: true}
+		out = d.call(kind, &c.FunctionCall.V, out)
 	}
 	return out
+}
+
+func (d *chatDecoder) call(kind wire.CallDelta, f *chatFunction, out []agent.Chunk) []agent.Chunk {
+	kind.Name, kind.Args = string(f.Name), wire.Text(f.Arguments)
+	return d.calls.Add(kind, out)
 }
 
 // contentText returns the text of a string or a list of parts.
@@ -143,34 +194,63 @@ func contentText(raw json.RawMessage) string {
 	return shown + thought
 }
 
-// content returns the text and the reasoning in a content field.
+// content returns the text and the reasoning in a content field: a string, a part or a list of
+// parts. A number is the text of a server that does not quote it.
 func content(raw json.RawMessage) (shown, thought string) {
 	if len(raw) == 0 {
 		return "", ""
 	}
-	switch raw[0] {
-	case '"':
+	switch c := raw[0]; {
+	case c == '"':
 		return text(raw), ""
-	case '[':
-		var parts []struct {
-			Type     string          `json:"type"`
-			Text     string          `json:"text"`
-			Thinking json.RawMessage `json:"thinking"` // Mistral: a list of text parts
-		}
+	case c == '[' || c == '{':
+		var parts contentList
 		if json.Unmarshal(raw, &parts) != nil {
 			return "", ""
 		}
 		for _, p := range parts {
-			shown += p.Text
-			thought += contentText(p.Thinking)
+			shown += p.shown
+			thought += p.thought
 		}
+	case c == '-' || (c >= '0' && c <= '9'):
+		return string(raw), ""
 	}
 	return shown, thought
 }
 
+// contentList is a list of parts; a part may be a bare string.
+type contentList []contentPart
+
+func (l *contentList) UnmarshalJSON(data []byte) error {
+	if data[0] == '{' {
+		*l = make(contentList, 1)
+		return json.Unmarshal(data, &(*l)[0])
+	}
+	return json.Unmarshal(data, (*[]contentPart)(l))
+}
+
+type contentPart struct{ shown, thought string }
+
+func (p *contentPart) UnmarshalJSON(data []byte) error {
+	switch data[0] {
+	case '"':
+		return json.Unmarshal(data, &p.shown)
+	case '{':
+		var part struct {
+			Text     wire.String     `json:"text"`
+			Thinking json.RawMessage `json:"thinking"` // Mistral: a list of text parts
+		}
+		if err := json.Unmarshal(data, &part); err != nil {
+			return err
+		}
+		p.shown, p.thought = string(part.Text), contentText(part.Thinking)
+	}
+	return nil
+}
+
 // finish returns the last chunks, or the reason why there is no answer.
 func (d *chatDecoder) finish() (out []agent.Chunk, err error) {
-	out = d.calls.flush(out)
+	out = d.calls.Flush(out)
 	if len(d.details) > 0 {
 		if o, ok := mergeDetails(d.details); ok {
 			out = append(out, o)
@@ -188,36 +268,24 @@ func (d *chatDecoder) finish() (out []agent.Chunk, err error) {
 
 // finishReason maps the server's finish reason. It returns an error if that means a failure.
 func (d *chatDecoder) finishReason() (agent.FinishReason, error) {
-	called := d.calls.count() > 0
-	switch d.reason {
-	case "":
+	if d.reason == "" {
 		return "", errIncomplete("before the finish_reason")
-	case "stop", "eos", "end_turn", "stop_sequence", "complete":
-		switch {
-		case called:
-			return agent.FinishTools, nil // Ollama, older vLLM, named tool choices
-		case d.refused:
-			return agent.FinishRefusal, nil
-		}
-		return agent.FinishStop, nil
-	case "tool_calls", "function_call", "tool_use":
-		if !called {
-			return "", errIncomplete("with tool calls announced but none sent")
-		}
+	}
+	called := d.calls.Count() > 0
+	switch reason, failed := wire.Finish(d.reason); {
+	case failed == agent.ErrIncomplete:
+		return "", errIncomplete("with finish_reason " + d.m.clean(d.reason))
+	case failed == agent.ErrOverloaded: // DeepSeek
+		return "", &agent.ModelError{Kind: failed, Provider: provider, Err: fmt.Errorf("%s: the server ran out of resources", readStream)}
+	case failed != "":
+		return "", &agent.ModelError{Kind: failed, Provider: provider, Err: fmt.Errorf("%s: it ended with finish_reason %s; send the request again", readStream, d.m.clean(d.reason))}
+	case called && (reason == agent.FinishStop || reason == agent.FinishOther): // Ollama, older vLLM, named tool choices
 		return agent.FinishTools, nil
-	case "length", "max_tokens", "model_length":
-		return agent.FinishLength, nil
-	case "content_filter", "safety":
-		return agent.FinishFilter, nil
-	case "refusal":
+	case reason == agent.FinishStop && d.refused:
 		return agent.FinishRefusal, nil
-	case "insufficient_system_resource": // DeepSeek
-		return "", &agent.ModelError{Kind: agent.ErrOverloaded, Provider: provider, Err: fmt.Errorf("%s: the server ran out of resources", readStream)}
-	case "error", "abort", "unknown":
-		return "", errIncomplete("with finish_reason " + d.reason)
+	case reason == agent.FinishTools && !called:
+		return "", errIncomplete("with tool calls announced but none sent")
+	default:
+		return reason, nil
 	}
-	if called {
-		return agent.FinishTools, nil
-	}
-	return agent.FinishOther, nil
 }

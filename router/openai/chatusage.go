@@ -5,41 +5,43 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
 // chatUsage counts tokens as OpenAI and compatible servers report them.
 type chatUsage struct {
-	Prompt        int64 `json:"prompt_tokens"`
-	Completion    int64 `json:"completion_tokens"`
-	Total         int64 `json:"total_tokens"`
-	PromptDetails struct {
-		Cached     int64 `json:"cached_tokens"`
-		CacheWrite int64 `json:"cache_write_tokens"`
-		Creation   int64 `json:"cache_creation_tokens"` // LiteLLM
-	} `json:"prompt_tokens_details"`
-	CompletionDetails struct {
-		Reasoning int64 `json:"reasoning_tokens"`
-	} `json:"completion_tokens_details"`
-	CacheHit      int64 `json:"prompt_cache_hit_tokens"`     // DeepSeek
-	Cached        int64 `json:"cached_tokens"`               // Kimi
-	CacheRead     int64 `json:"cache_read_input_tokens"`     // LiteLLM
-	CacheCreation int64 `json:"cache_creation_input_tokens"` // LiteLLM
+	Prompt        wire.Int `json:"prompt_tokens"`
+	Completion    wire.Int `json:"completion_tokens"`
+	Total         wire.Int `json:"total_tokens"`
+	PromptDetails wire.Maybe[struct {
+		Cached     wire.Int `json:"cached_tokens"`
+		CacheWrite wire.Int `json:"cache_write_tokens"`
+		Creation   wire.Int `json:"cache_creation_tokens"` // LiteLLM
+	}] `json:"prompt_tokens_details"`
+	CompletionDetails wire.Maybe[struct {
+		Reasoning wire.Int `json:"reasoning_tokens"`
+	}] `json:"completion_tokens_details"`
+	CacheHit      wire.Int `json:"prompt_cache_hit_tokens"`     // DeepSeek
+	Cached        wire.Int `json:"cached_tokens"`               // Kimi
+	CacheRead     wire.Int `json:"cache_read_input_tokens"`     // LiteLLM
+	CacheCreation wire.Int `json:"cache_creation_input_tokens"` // LiteLLM
 }
 
 // count records a usage object; the last one is valid.
 func (d *chatDecoder) count(u *chatUsage) {
-	if u == nil || (u.Prompt == 0 && u.Completion == 0 && u.Total == 0) {
+	prompt, completion, total := u.Prompt.N, u.Completion.N, u.Total.N
+	if prompt == 0 && completion == 0 && total == 0 {
 		return
 	}
 	d.counted = true
 	d.usage = agent.Usage{
-		Input:       u.Prompt,
-		CachedInput: max(u.PromptDetails.Cached, u.CacheHit, u.Cached, u.CacheRead),
-		CacheWrite:  max(u.PromptDetails.CacheWrite, u.PromptDetails.Creation, u.CacheCreation),
-		Output:      u.Completion,
-		Reasoning:   u.CompletionDetails.Reasoning,
+		Input:       prompt,
+		CachedInput: max(u.PromptDetails.V.Cached.N, u.CacheHit.N, u.Cached.N, u.CacheRead.N),
+		CacheWrite:  max(u.PromptDetails.V.CacheWrite.N, u.PromptDetails.V.Creation.N, u.CacheCreation.N),
+		Output:      completion,
+		Reasoning:   u.CompletionDetails.V.Reasoning.N,
 	}
-	if r := d.usage.Reasoning; r > 0 && u.Total == u.Prompt+u.Completion+r {
+	if r := d.usage.Reasoning; r > 0 && total == prompt+completion+r {
 		d.usage.Output += r // xAI counts reasoning separately from the completion
 	}
 }

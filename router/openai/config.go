@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/openai/openai-go/v3"
@@ -38,9 +39,10 @@ const (
 // to.
 type ReasoningField string
 
-// The values. Reasoning that another provider signed is never sent.
+// The values. Reasoning that another provider signed is never sent. With ReasoningAuto a server that
+// demands reasoning which is not there gets a placeholder, and one that refuses it gets none.
 const (
-	ReasoningAuto    ReasoningField = ""                  // nothing for OpenAI and Azure, "reasoning" for OpenRouter, else "reasoning_content"
+	ReasoningAuto    ReasoningField = ""                  // nothing for OpenAI, Azure, Mistral and Google, "reasoning" for OpenRouter, Groq and Cerebras, else "reasoning_content"
 	ReasoningContent ReasoningField = "reasoning_content" // as DeepSeek, Kimi, vLLM, SGLang and llama.cpp accept it
 	ReasoningPlain   ReasoningField = "reasoning"         // as OpenRouter and newer vLLM accept it
 	ReasoningOff     ReasoningField = "off"               // nothing
@@ -86,7 +88,8 @@ type Model struct {
 	official bool   // OpenAI itself or Azure
 	thinker  string // whose reasoning the server accepts back, see agent.Thinking
 	schemas  schemaCache
-	linger   time.Duration // see the constant
+	fit      atomic.Pointer[fit] // the form in which the server takes histories
+	linger   time.Duration       // see the constant
 }
 
 // New checks cfg and returns a model. It sends nothing.
@@ -96,7 +99,8 @@ func New(cfg Config) (*Model, error) {
 		return nil, fmt.Errorf("openai: new: %w", err)
 	}
 	m := &Model{cfg: cfg, linger: linger, official: officialHost(base.Hostname())}
-	m.setDefaults(base.Hostname())
+	m.setDefaults()
+	m.fit.Store(fitFor(&m.cfg, base.Hostname(), m.official))
 	m.thinker = chatParts + "@" + base.Host
 	if m.cfg.API == Responses {
 		m.thinker = responseItems + "@" + base.Host
@@ -172,7 +176,7 @@ func officialHost(host string) bool {
 	return false
 }
 
-func (m *Model) setDefaults(host string) {
+func (m *Model) setDefaults() {
 	c := &m.cfg
 	if c.API == "" {
 		c.API = Chat
@@ -180,16 +184,6 @@ func (m *Model) setDefaults(host string) {
 	if c.TokensField == TokensAuto {
 		if c.TokensField = MaxTokens; m.official {
 			c.TokensField = MaxCompletionTokens
-		}
-	}
-	if c.Reasoning == ReasoningAuto {
-		switch {
-		case m.official:
-			c.Reasoning = ReasoningOff
-		case host == "openrouter.ai" || strings.HasSuffix(host, ".openrouter.ai"):
-			c.Reasoning = ReasoningPlain
-		default:
-			c.Reasoning = ReasoningContent
 		}
 	}
 	if c.SystemRole == "" {

@@ -16,18 +16,30 @@
 // not JSON are wrapped so that servers which parse them do not refuse the conversation; reasoning
 // goes back as [Config.Reasoning] says; parts of other providers are left out.
 //
+// # What is fitted
+//
+// Servers differ in the histories that they take. Calls get ids that are unique in the request and as
+// short as the server wants; a call without a result gets one that says so, and a result without its
+// call becomes text. Fields that a server put on a call, such as Gemini's signature, go back with it,
+// and to no other server. Mistral's and Google's open models get turns of user and assistant.
+//
+// A server that refuses the form of the history often names the one that it takes: turns, reasoning
+// that is missing or not accepted, ids of calls. The request is then sent again in that form, at most
+// three times, and later requests of the Model begin with it. Fields of Config that fix a form win.
+//
 // # What is read
 //
-// Servers differ in how they stream. The decoder takes tool calls without index or id (it gives
-// them ids that are the same in every replay), several calls under one index, fields repeated in
-// every delta, arguments as objects, whole answers instead of streams, usage before, with or after
-// the finish, and reasoning in any of the fields in use. It never takes a stream that ends without
-// a finish_reason for an answer, and does not drop an event it cannot read.
+// Servers differ in how they stream. The decoder takes tool calls without index or id (it gives them
+// ids that are the same in every replay), several calls under one index, calls announced with empty
+// arguments, fields repeated in every delta, arguments as objects, whole answers instead of streams,
+// usage before, with or after the finish, counts as floats or text, and reasoning in any of the
+// fields in use. It never takes a stream that ends without a finish_reason for an answer, does not
+// drop an event it cannot read, and refuses arguments that could belong to either of two calls.
 //
 // # Errors
 //
 // Every error is an [*agent.ModelError] with its kind, status, Retry-After and request id, and the
-// provider's words bounded in length. Nothing is retried here: the agent's loop retries.
+// provider's words bounded in length. No failure is retried here: the agent's loop retries.
 //
 // # The SDK
 //

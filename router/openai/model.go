@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -63,25 +64,51 @@ func (m *Model) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 func (m *Model) newDecoder(req *agent.Request) decoder {
 	prefix := fmt.Sprintf("call_%d_", len(req.Messages))
 	if m.cfg.API == Responses {
-		return &responsesDecoder{m: m, prefix: prefix}
+		return &responsesDecoder{m: m, calls: wire.Calls{Prefix: prefix, Owner: m.thinker}}
 	}
-	return &chatDecoder{m: m, calls: callTracker{prefix: prefix}}
+	return &chatDecoder{m: m, calls: wire.Calls{Prefix: prefix, Owner: m.thinker}}
 }
 
-// open encodes and sends the request.
+// fits is how often one request is sent in another form because the server refused the last one.
+const fits = 3
+
+// open encodes and sends the request. If the server refuses the form of the history and says which
+// form it takes, the request is sent in that form, and so are later ones.
 func (m *Model) open(ctx context.Context, req *agent.Request) (*http.Response, error) {
 	if ctx.Err() != nil {
 		return nil, m.transportError(ctx, "send request", ctx.Err())
 	}
-	encode := m.chatBody
-	if m.cfg.API == Responses {
-		encode = m.responsesBody
-	}
-	body, err := encode(make([]byte, 0, estimate(req)), req)
+	f := m.fit.Load()
+	body, err := m.encode(f, req)
 	if err != nil {
 		return nil, err
 	}
-	return m.send(ctx, body)
+	for tries := 0; ; tries++ {
+		res, err := m.send(ctx, body)
+		if err == nil {
+			if tries > 0 {
+				m.fit.Store(f)
+			}
+			return res, nil
+		}
+		next, ok := m.learn(f, err)
+		if !ok || tries == fits || ctx.Err() != nil {
+			return nil, err
+		}
+		other, encodeErr := m.encode(next, req)
+		if encodeErr != nil || bytes.Equal(other, body) {
+			return nil, err
+		}
+		f, body = next, other
+	}
+}
+
+func (m *Model) encode(f *fit, req *agent.Request) ([]byte, error) {
+	buf := make([]byte, 0, estimate(req))
+	if m.cfg.API == Responses {
+		return m.responsesBodyIn(f, buf, req)
+	}
+	return m.chatBodyIn(f, buf, req)
 }
 
 // estimate returns the approximate size in bytes of a request's body, so that the buffer seldom

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
 // responseItems is the Provider of opaque parts that belong to the Responses API. They hold whole
@@ -15,6 +16,10 @@ const responseItems = "openai-responses"
 // responsesBody appends the body of a Responses request to buf. The server keeps nothing (store is
 // false): the whole conversation is sent, as in chat.
 func (m *Model) responsesBody(buf []byte, req *agent.Request) ([]byte, error) {
+	return m.responsesBodyIn(m.fit.Load(), buf, req)
+}
+
+func (m *Model) responsesBodyIn(f *fit, buf []byte, req *agent.Request) ([]byte, error) {
 	if len(req.Stop) > 0 {
 		return nil, unsupported("the Responses API has no stop texts; clear Request.Stop or use the chat API")
 	}
@@ -44,7 +49,7 @@ func (m *Model) responsesBody(buf []byte, req *agent.Request) ([]byte, error) {
 		b.stringField("instructions", req.System)
 	}
 	if b.field("input") {
-		if err := m.responsesInput(b, req.Messages); err != nil {
+		if err := m.responsesInput(f, b, req.Messages); err != nil {
 			return nil, err
 		}
 	}
@@ -97,16 +102,24 @@ func (m *Model) responsesTools(b *body, req *agent.Request) error {
 	return nil
 }
 
-// responsesInput writes the conversation as input items. Each message's bytes depend on that
-// message alone.
-func (m *Model) responsesInput(b *body, msgs []agent.Message) error {
+// responsesHistory writes a conversation as input items. The bytes of each message depend only on
+// that message and those before it.
+type responsesHistory struct {
+	m     *Model
+	b     *body
+	fit   *fit
+	pairs wire.Pairs
+}
+
+func (m *Model) responsesInput(f *fit, b *body, msgs []agent.Message) error {
+	h := &responsesHistory{m: m, b: b, fit: f, pairs: wire.Pairs{Rule: f.ids}}
 	b.raw("[")
 	for i := range msgs {
-		write := responsesUser
+		write := h.user
 		if msgs[i].Role == agent.RoleAssistant {
-			write = m.responsesAssistant
+			write = h.assistant
 		}
-		if err := write(b, msgs[i].Parts); err != nil {
+		if err := write(msgs[i].Parts); err != nil {
 			me := agent.AsModelError(err)
 			return &agent.ModelError{Kind: me.Kind, Provider: provider, Err: wrapMessage(i, me.Err)}
 		}
@@ -115,27 +128,46 @@ func (m *Model) responsesInput(b *body, msgs []agent.Message) error {
 	return nil
 }
 
-func responsesUser(b *body, parts []agent.Part) error {
+// settle writes results for calls that have none: the API refuses a history with an open call.
+func (h *responsesHistory) settle() {
+	for _, id := range h.pairs.Settle() {
+		h.result(id)
+		h.b.str(noResult)
+		h.b.raw("}")
+	}
+}
+
+func (h *responsesHistory) result(id string) {
+	h.b.comma()
+	h.b.raw(`{"type":"function_call_output","call_id":`)
+	h.b.str(id)
+	h.b.raw(`,"output":`)
+}
+
+func (h *responsesHistory) user(parts []agent.Part) error {
 	results, rest := split(parts)
 	for _, r := range results {
-		b.comma()
-		b.raw(`{"type":"function_call_output","call_id":`)
-		b.str(r.CallID)
-		b.raw(`,"output":`)
-		if err := responsesOutput(b, r); err != nil {
+		id, ok := h.pairs.Answer(r.CallID)
+		if !ok {
+			rest = append(rest, orphan(r)...)
+			continue
+		}
+		h.result(id)
+		if err := responsesOutput(h.b, r); err != nil {
 			return err
 		}
-		b.raw("}")
+		h.b.raw("}")
 	}
 	if len(results) > 0 && len(rest) == 0 {
 		return nil
 	}
-	b.comma()
-	b.raw(`{"type":"message","role":"user","content":`)
-	if err := inputContent(b, rest); err != nil {
+	h.settle()
+	h.b.comma()
+	h.b.raw(`{"type":"message","role":"user","content":`)
+	if err := inputContent(h.b, rest); err != nil {
 		return err
 	}
-	b.raw("}")
+	h.b.raw("}")
 	return nil
 }
 
@@ -180,9 +212,11 @@ func inputContent(b *body, parts []agent.Part) error {
 	return nil
 }
 
-// responsesAssistant writes each part as the item it came from, in order: the API requires
-// reasoning right before the call or the message that it led to.
-func (m *Model) responsesAssistant(b *body, parts []agent.Part) error {
+// assistant writes each part as the item it came from, in order: the API requires reasoning right
+// before the call or the message that it led to.
+func (h *responsesHistory) assistant(parts []agent.Part) error {
+	h.settle()
+	b := h.b
 	for _, p := range parts {
 		switch p := p.(type) {
 		case agent.Text:
@@ -191,23 +225,21 @@ func (m *Model) responsesAssistant(b *body, parts []agent.Part) error {
 			b.str(p.Text)
 			b.raw("}]}")
 		case agent.Thinking:
-			if m.ownThinking(p) {
+			if h.m.ownThinking(p) && h.fit.reasoning != ReasoningOff {
 				reasoningItem(b, p)
 			}
 		case agent.ToolCall:
 			b.comma()
 			b.raw(`{"type":"function_call","call_id":`)
-			b.str(p.ID)
+			b.str(h.pairs.Call(p.ID))
 			b.raw(`,"name":`)
 			b.str(p.Name)
 			b.raw(`,"arguments":`)
 			b.arguments(p.Args)
+			b.members(wire.FieldsOf(parts, h.m.thinker, p.ID), callItemFields...)
 			b.raw("}")
 		case agent.Opaque:
-			if data := bytes.TrimSpace(p.Data); p.Provider == responseItems && bytes.HasPrefix(data, []byte("{")) && json.Valid(data) {
-				b.comma()
-				b.bytes(data)
-			}
+			h.item(p)
 		case agent.Image:
 			return unsupported("the Responses API takes no images of the assistant")
 		default:
@@ -215,6 +247,15 @@ func (m *Model) responsesAssistant(b *body, parts []agent.Part) error {
 		}
 	}
 	return nil
+}
+
+// item writes an item of the API as it came: reasoning of this server, or an item of any.
+func (h *responsesHistory) item(p agent.Opaque) {
+	own := p.Provider == h.m.thinker && h.fit.reasoning != ReasoningOff
+	if data := bytes.TrimSpace(p.Data); (own || p.Provider == responseItems) && bytes.HasPrefix(data, []byte("{")) && json.Valid(data) {
+		h.b.comma()
+		h.b.bytes(data)
+	}
 }
 
 // reasoningItem writes signed reasoning; without a signature the API cannot use it.

@@ -3,80 +3,89 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
-	"strconv"
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/jsontree"
 	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
 // responsesEvent is one event of a Responses stream.
 type responsesEvent struct {
-	Type        string          `json:"type"`
-	OutputIndex int             `json:"output_index"`
-	Delta       json.RawMessage `json:"delta"`
-	Arguments   string          `json:"arguments"`
-	Item        json.RawMessage `json:"item"`
-	Response    *response       `json:"response"`
-	Error       json.RawMessage `json:"error"`
-	Object      string          `json:"object"`
+	Type        wire.String          `json:"type"`
+	OutputIndex wire.Int             `json:"output_index"`
+	ItemID      wire.String          `json:"item_id"`
+	Delta       json.RawMessage      `json:"delta"`
+	Arguments   wire.String          `json:"arguments"`
+	Item        json.RawMessage      `json:"item"`
+	Response    wire.Maybe[response] `json:"response"`
+	Error       json.RawMessage      `json:"error"`
+	Object      wire.String          `json:"object"`
 }
 
 // response is a whole answer of the Responses API.
 type response struct {
-	ID                string            `json:"id"`
-	Object            string            `json:"object"`
-	Status            string            `json:"status"`
-	Error             json.RawMessage   `json:"error"`
-	Output            []json.RawMessage `json:"output"`
-	IncompleteDetails struct {
-		Reason string `json:"reason"`
-	} `json:"incomplete_details"`
-	Usage *struct {
-		Input        int64 `json:"input_tokens"`
-		Output       int64 `json:"output_tokens"`
-		InputDetails struct {
-			Cached     int64 `json:"cached_tokens"`
-			CacheWrite int64 `json:"cache_write_tokens"`
-		} `json:"input_tokens_details"`
-		OutputDetails struct {
-			Reasoning int64 `json:"reasoning_tokens"`
-		} `json:"output_tokens_details"`
-	} `json:"usage"`
+	Object            wire.String                `json:"object"`
+	Status            wire.String                `json:"status"`
+	Error             json.RawMessage            `json:"error"`
+	Output            wire.List[json.RawMessage] `json:"output"`
+	IncompleteDetails wire.Maybe[struct {
+		Reason wire.String `json:"reason"`
+	}] `json:"incomplete_details"`
+	Usage wire.Maybe[responsesUsage] `json:"usage"`
+}
+
+type responsesUsage struct {
+	Input        wire.Int `json:"input_tokens"`
+	Output       wire.Int `json:"output_tokens"`
+	InputDetails wire.Maybe[struct {
+		Cached     wire.Int `json:"cached_tokens"`
+		CacheWrite wire.Int `json:"cache_write_tokens"`
+	}] `json:"input_tokens_details"`
+	OutputDetails wire.Maybe[struct {
+		Reasoning wire.Int `json:"reasoning_tokens"`
+	}] `json:"output_tokens_details"`
 }
 
 // responsesItem is an output item, with the fields that this package understands.
 type responsesItem struct {
-	Type      string `json:"type"`
-	CallID    string `json:"call_id"`
-	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
-	Encrypted string `json:"encrypted_content"`
-	Content   []struct {
-		Type    string `json:"type"`
-		Text    string `json:"text"`
-		Refusal string `json:"refusal"`
-	} `json:"content"`
-	Summary []struct {
-		Text string `json:"text"`
-	} `json:"summary"`
+	ID        wire.String     `json:"id"`
+	Type      wire.String     `json:"type"`
+	CallID    wire.String     `json:"call_id"`
+	Name      wire.String     `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+	Input     wire.String     `json:"input"` // of a custom tool: any text
+	Encrypted wire.String     `json:"encrypted_content"`
+	Content   wire.List[struct {
+		Type    wire.String `json:"type"`
+		Text    wire.String `json:"text"`
+		Refusal wire.String `json:"refusal"`
+	}] `json:"content"`
+	Summary wire.List[struct {
+		Text wire.String `json:"text"`
+	}] `json:"summary"`
 }
+
+// callItemFields are the fields of a call that are sent again in another form, or mean nothing to a
+// server that stores no conversation.
+var callItemFields = []string{"id", "type", "call_id", "name", "arguments", "input", "status"}
 
 // openItem is an output item while it is streamed.
 type openItem struct {
-	call      int  // index of its call
-	announced bool // its call was begun
-	streamed  bool // part of it was passed on
-	parts     int  // summary parts begun
-	done      bool
+	index    wire.Int // the server's
+	id       wire.String
+	call     int64 // our number of its call, from 1; 0 for none
+	streamed bool  // part of it was passed on
+	parts    int   // summary parts begun
+	done     bool
 }
 
 // responsesDecoder reads one Responses stream.
 type responsesDecoder struct {
 	m       *Model
-	prefix  string // of ids for calls that have none from the server
-	items   map[int]*openItem
-	calls   int
+	items   []*openItem
+	calls   wire.Calls
+	seen    bool // some of the answer came before the final response
 	refused bool
 	final   *response
 	done    bool
@@ -85,15 +94,24 @@ type responsesDecoder struct {
 func (d *responsesDecoder) complete() bool { return d.final != nil }
 func (d *responsesDecoder) finished() bool { return d.done }
 
-func (d *responsesDecoder) item(index int) *openItem {
-	if d.items == nil {
-		d.items = map[int]*openItem{}
+// item returns the item of an event. Items are told apart by their place in the output, and by
+// their ids if several have one place. Some servers make up another id for every event.
+func (d *responsesDecoder) item(index wire.Int, id wire.String, begins bool) *openItem {
+	var last *openItem
+	for _, it := range d.items {
+		if it.index.N != index.N {
+			continue
+		}
+		if id != "" && it.id == id {
+			return it
+		}
+		last = it
 	}
-	it := d.items[index]
-	if it == nil {
-		it = &openItem{}
-		d.items[index] = it
+	if last != nil && !(begins && (last.done || (last.id != "" && id != ""))) {
+		return last
 	}
+	it := &openItem{index: index, id: id}
+	d.items = append(d.items, it)
 	return it
 }
 
@@ -111,24 +129,47 @@ func (d *responsesDecoder) event(ev wire.Event, out []agent.Chunk) ([]agent.Chun
 		return out, d.m.badEvent(ev, err)
 	}
 	if e.Type == "" {
-		e.Type = ev.Name
+		e.Type = wire.String(ev.Name)
 	}
 	switch e.Type {
-	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
-		return out, d.end(e.Response)
+	case "response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.done":
+		if !e.Response.Set {
+			return out, d.end(nil)
+		}
+		out = d.unseen(&e.Response.V, out)
+		return out, d.end(&e.Response.V)
 	case "error":
 		failure, _ := parseError(data)
 		return out, d.m.modelError(0, failure)
-	case "":
+	case "", "message":
 		return d.untyped(data, &e, out)
 	}
-	return d.piece(&e, out), nil
+	n := len(out)
+	out = d.piece(&e, out)
+	d.seen = d.seen || len(out) > n
+	return out, nil
+}
+
+// unseen reads the items of a final response that no earlier event sent: all of them if the server
+// streams none, otherwise calls.
+func (d *responsesDecoder) unseen(r *response, out []agent.Chunk) []agent.Chunk {
+	for i, raw := range r.Output {
+		var item responsesItem
+		if json.Unmarshal(raw, &item) != nil {
+			continue
+		}
+		call := item.Type == "function_call" || item.Type == "custom_tool_call"
+		if !d.seen || (call && !d.calls.Has(string(item.CallID))) {
+			out = d.itemDone(&openItem{index: wire.Int{N: int64(i), Set: true}}, raw, out)
+		}
+	}
+	return out
 }
 
 // untyped reads an object without a type: an error object, or the answer of a server that does not
 // stream.
 func (d *responsesDecoder) untyped(data []byte, e *responsesEvent, out []agent.Chunk) ([]agent.Chunk, error) {
-	if len(e.Error) > 0 && string(e.Error) != "null" {
+	if !wire.Absent(e.Error) {
 		failure, _ := parseError(data)
 		return out, d.m.modelError(0, failure)
 	}
@@ -137,100 +178,105 @@ func (d *responsesDecoder) untyped(data []byte, e *responsesEvent, out []agent.C
 		return out, nil
 	}
 	for i, raw := range r.Output {
-		out = d.itemDone(i, raw, out)
+		out = d.itemDone(&openItem{index: wire.Int{N: int64(i), Set: true}}, raw, out)
 	}
 	return out, d.end(&r)
 }
 
 // piece reads an event in the middle of the stream.
 func (d *responsesDecoder) piece(e *responsesEvent, out []agent.Chunk) []agent.Chunk {
-	it := d.item(e.OutputIndex)
 	switch e.Type {
-	case "response.output_item.added":
-		return d.itemAdded(it, e.Item, out)
-	case "response.output_item.done":
-		return d.itemDone(e.OutputIndex, e.Item, out)
+	case "response.output_item.added", "response.output_item.done":
+		var item responsesItem
+		_ = json.Unmarshal(e.Item, &item)
+		it := d.item(e.OutputIndex, item.ID, e.Type == "response.output_item.added")
+		if e.Type == "response.output_item.added" {
+			return d.itemAdded(it, e.Item, &item, out)
+		}
+		return d.itemDone(it, e.Item, out)
+	}
+	it := d.item(e.OutputIndex, e.ItemID, false)
+	switch e.Type {
 	case "response.output_text.delta", "response.refusal.delta":
 		d.refused = d.refused || e.Type == "response.refusal.delta"
-		return passOn(it, agent.TextDelta{Text: text(e.Delta)}, out)
-	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
-		return passOn(it, agent.ThinkingDelta{Text: text(e.Delta), Provider: d.m.thinker}, out)
+		return passText(it, text(e.Delta), out)
+	case "response.reasoning_text.delta":
+		if d.m.cfg.Summary == "" {
+			return out // kept whole at its end, see reasoningDone
+		}
+		return d.passThought(it, text(e.Delta), out)
+	case "response.reasoning_summary_text.delta":
+		return d.passThought(it, text(e.Delta), out)
 	case "response.reasoning_summary_part.added":
 		if it.parts++; it.parts > 1 && it.streamed {
 			return append(out, agent.ThinkingDelta{Text: "\n\n", Provider: d.m.thinker})
 		}
 	case "response.function_call_arguments.delta":
-		if it.announced {
-			return passOn(it, agent.ToolCallDelta{Index: it.call, Args: text(e.Delta)}, out)
+		if it.call > 0 {
+			return d.calls.Add(wire.CallDelta{Index: wire.Int{N: it.call, Set: true}, Args: text(e.Delta)}, out)
 		}
 	}
 	return out
 }
 
-func passOn(it *openItem, c agent.Chunk, out []agent.Chunk) []agent.Chunk {
-	switch c := c.(type) {
-	case agent.TextDelta:
-		if c.Text == "" {
-			return out
-		}
-	case agent.ThinkingDelta:
-		if c.Text == "" {
-			return out
-		}
-	case agent.ToolCallDelta:
-		if c.Args == "" {
-			return out
-		}
-	}
-	it.streamed = true
-	return append(out, c)
-}
-
-func (d *responsesDecoder) itemAdded(it *openItem, raw json.RawMessage, out []agent.Chunk) []agent.Chunk {
-	var item responsesItem
-	if json.Unmarshal(raw, &item) != nil || item.Type != "function_call" || item.Name == "" || item.CallID == "" {
+func passText(it *openItem, s string, out []agent.Chunk) []agent.Chunk {
+	if s == "" {
 		return out
 	}
-	return d.begin(it, &item, out)
+	it.streamed = true
+	return append(out, agent.TextDelta{Text: s})
 }
 
-func (d *responsesDecoder) begin(it *openItem, item *responsesItem, out []agent.Chunk) []agent.Chunk {
-	it.announced, it.call = true, d.calls
-	d.calls++
-	id := item.CallID
-	if id == "" {
-		id = d.prefix + strconv.Itoa(it.call)
+func (d *responsesDecoder) passThought(it *openItem, s string, out []agent.Chunk) []agent.Chunk {
+	if s == "" {
+		return out
 	}
-	return append(out, agent.ToolCallStart{Index: it.call, ID: id, Name: item.Name})
+	it.streamed = true
+	return append(out, agent.ThinkingDelta{Text: s, Provider: d.m.thinker})
+}
+
+func (d *responsesDecoder) itemAdded(it *openItem, raw json.RawMessage, item *responsesItem, out []agent.Chunk) []agent.Chunk {
+	if item.Type != "function_call" || item.Name == "" || item.CallID == "" {
+		return out
+	}
+	return d.addCall(it, raw, item, "", out)
+}
+
+// addCall announces the call of an item, with arguments or without.
+func (d *responsesDecoder) addCall(it *openItem, raw json.RawMessage, item *responsesItem, args string, out []agent.Chunk) []agent.Chunk {
+	it.call = int64(d.calls.Count() + 1)
+	return d.calls.Add(wire.CallDelta{Index: wire.Int{N: it.call, Set: true}, ID: string(item.CallID), Name: string(item.Name),
+		Args: args, Fields: wire.Unknown(raw, callItemFields...), Last: args != ""}, out)
 }
 
 // itemDone reads a whole item: the parts of it that did not stream, and those that come only at its
 // end.
-func (d *responsesDecoder) itemDone(index int, raw json.RawMessage, out []agent.Chunk) []agent.Chunk {
-	it := d.item(index)
+func (d *responsesDecoder) itemDone(it *openItem, raw json.RawMessage, out []agent.Chunk) []agent.Chunk {
 	var item responsesItem
 	if it.done || json.Unmarshal(raw, &item) != nil {
 		return out
 	}
 	it.done = true
 	switch item.Type {
-	case "function_call":
-		if !it.announced {
-			out = d.begin(it, &item, out)
+	case "function_call", "custom_tool_call":
+		args := text(item.Arguments)
+		if item.Type == "custom_tool_call" { // its input is any text: a call has an object
+			args = `{"input":` + string(jsontree.AppendQuoted(nil, string(item.Input))) + `}`
 		}
-		if !it.streamed {
-			out = passOn(it, agent.ToolCallDelta{Index: it.call, Args: item.Arguments}, out)
+		if it.call == 0 {
+			return d.addCall(it, raw, &item, args, out)
 		}
+		return d.calls.End(it.call, args, wire.Unknown(raw, callItemFields...), out)
 	case "message":
 		if it.streamed {
 			return out
 		}
 		for _, c := range item.Content {
 			d.refused = d.refused || c.Refusal != ""
-			out = passOn(it, agent.TextDelta{Text: c.Text + c.Refusal}, out)
+			out = passText(it, string(c.Text+c.Refusal), out)
 		}
 	case "reasoning":
-		return d.reasoningDone(it, &item, out)
+		return d.reasoningDone(it, raw, &item, out)
 	case "":
 	default:
 		return append(out, agent.Opaque{Provider: responseItems, Data: append(json.RawMessage(nil), raw...)})
@@ -238,23 +284,30 @@ func (d *responsesDecoder) itemDone(index int, raw json.RawMessage, out []agent.
 	return out
 }
 
-// reasoningDone closes a reasoning item with its signature.
-func (d *responsesDecoder) reasoningDone(it *openItem, item *responsesItem, out []agent.Chunk) []agent.Chunk {
-	end := agent.ThinkingDelta{Signature: item.Encrypted, Provider: d.m.thinker}
+// reasoningDone closes a reasoning item with its signature. Raw reasoning, which open models show
+// instead of a summary, is kept as it is for the server that sent it. It is shown if Config.Summary
+// asks for reasoning.
+func (d *responsesDecoder) reasoningDone(it *openItem, raw json.RawMessage, item *responsesItem, out []agent.Chunk) []agent.Chunk {
+	end := agent.ThinkingDelta{Signature: string(item.Encrypted), Provider: d.m.thinker}
 	if !it.streamed {
 		var texts []string
 		for _, s := range item.Summary {
-			texts = append(texts, s.Text)
+			texts = append(texts, string(s.Text))
 		}
-		for _, c := range item.Content {
-			texts = append(texts, c.Text)
+		if d.m.cfg.Summary != "" {
+			for _, c := range item.Content {
+				texts = append(texts, string(c.Text))
+			}
 		}
 		end.Text = strings.Join(texts, "\n\n")
 	}
-	if end.Text == "" && end.Signature == "" {
-		return out
+	if end.Text != "" || end.Signature != "" {
+		out = append(out, end)
 	}
-	return append(out, end)
+	if end.Signature == "" && len(item.Content) > 0 {
+		out = append(out, agent.Opaque{Provider: d.m.thinker, Data: append(json.RawMessage(nil), raw...)})
+	}
+	return out
 }
 
 // end handles the terminal event.
@@ -266,8 +319,8 @@ func (d *responsesDecoder) end(r *response) error {
 	if r.Status != "failed" && r.Status != "cancelled" {
 		return nil
 	}
-	failure := apiError{Message: "the response " + r.Status}
-	if len(r.Error) > 0 && string(r.Error) != "null" {
+	failure := apiError{Message: "the response " + string(r.Status)}
+	if !wire.Absent(r.Error) {
 		failure = apiError{}
 		if json.Unmarshal(r.Error, &failure) != nil {
 			failure.Message = text(r.Error)
@@ -280,25 +333,26 @@ func (d *responsesDecoder) finish() (out []agent.Chunk, err error) {
 	if d.final == nil {
 		return nil, errIncomplete("before response.completed")
 	}
-	if u := d.final.Usage; u != nil {
-		out = append(out, agent.Usage{Input: u.Input, CachedInput: u.InputDetails.Cached, CacheWrite: u.InputDetails.CacheWrite,
-			Output: u.Output, Reasoning: u.OutputDetails.Reasoning})
+	out = d.calls.Flush(out)
+	if u := d.final.Usage.V; d.final.Usage.Set && u.Input.Set {
+		out = append(out, agent.Usage{Input: u.Input.N, CachedInput: u.InputDetails.V.Cached.N, CacheWrite: u.InputDetails.V.CacheWrite.N,
+			Output: u.Output.N, Reasoning: u.OutputDetails.V.Reasoning.N})
 	}
 	return append(out, agent.Finish{Reason: d.reason()}), nil
 }
 
 func (d *responsesDecoder) reason() agent.FinishReason {
 	if d.final.Status == "incomplete" {
-		switch d.final.IncompleteDetails.Reason {
-		case "max_output_tokens", "max_tokens", "length":
-			return agent.FinishLength
-		case "content_filter":
-			return agent.FinishFilter
+		if reason, failed := wire.Finish(string(d.final.IncompleteDetails.V.Reason)); failed == "" && reason != agent.FinishStop {
+			return reason
 		}
 		return agent.FinishOther
 	}
+	if d.final.Status != "completed" && d.final.Status != "" { // such as queued: there is no answer yet
+		return agent.FinishOther
+	}
 	switch {
-	case d.calls > 0:
+	case d.calls.Count() > 0:
 		return agent.FinishTools
 	case d.refused:
 		return agent.FinishRefusal

@@ -114,6 +114,8 @@ func wireReason(r agent.FinishReason) string {
 		return string(r)
 	case agent.FinishRefusal:
 		return "content_filter"
+	case agent.FinishMalformed: // Gemini's word: a client must not take the answer for a whole one
+		return "malformed_function_call"
 	}
 	return "stop"
 }
