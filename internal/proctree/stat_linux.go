@@ -155,7 +155,7 @@ const (
 	eitherTime = 200 * time.Millisecond
 )
 
-// program is what /proc/PID/stat shows of the program that a process runs.
+// program holds what /proc/PID/stat shows of the program that a process runs.
 type program struct {
 	gone       bool   // it has ended, or has no program, as threads of the kernel
 	sleeps     bool   // it waits, and is not in the middle of exec
