@@ -179,3 +179,18 @@ func TestBuildCacheIsPrivate(t *testing.T) {
 		t.Error("the host's cache got a new file")
 	}
 }
+
+// TestRustupHome checks that rustup finds the directory that it makes at every start, whether the
+// host has it or not.
+func TestRustupHome(t *testing.T) {
+	for _, exists := range []bool{false, true} {
+		home := t.TempDir()
+		write(t, home, "settings.toml", "")
+		write(t, home, "toolchains/x/bin/rustc", "")
+		if exists {
+			write(t, home, "update-hashes/x", "")
+		}
+		t.Setenv("RUSTUP_HOME", home)
+		sh(t, open(t, Config{}), `mkdir -p "$RUSTUP_HOME/update-hashes" && test -d "$RUSTUP_HOME/toolchains/x"`)
+	}
+}
