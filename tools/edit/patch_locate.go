@@ -401,7 +401,9 @@ func (t *target) renderHunk(p *placement) ([]line, *Error) {
 	var in *indents
 	if p.level >= levelTrim {
 		window := t.lines[p.at[0] : p.at[0]+len(p.old)]
-		if in = newIndents(window, p.old, p.new, t.habits(window)); in.scattered() {
+		if in = newIndents(window, p.old, p.new, t.habits(window)); in.lostMarker(p.added()) {
+			how = absolute
+		} else if in.scattered() {
 			how = in.readScattered(readHunk(window, p), p.added())
 		} else {
 			how = readHunk(window, p).verdict()
