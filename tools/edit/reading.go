@@ -327,8 +327,9 @@ const minLikelier = 6
 
 // settleReading renders the new lines of a window as the reading says. If that is unclear, both
 // readings must come to the same, or one must indent the lines as the file usually does and the
-// other must not. The window is lines i to end of the file.
-func (t *target) settleReading(how reading, i, end int, render func(reading) ([]line, *Error)) ([]line, *Error) {
+// other must not. The window is lines i to end of the file; all is the evidence of all lines, which
+// must not contradict the choice.
+func (t *target) settleReading(how reading, all evidence, i, end int, render func(reading) ([]line, *Error)) ([]line, *Error) {
 	if how != unclear {
 		return render(how)
 	}
@@ -344,10 +345,11 @@ func (t *target) settleReading(how reading, i, end int, render func(reading) ([]
 	case !t.knows(i, end, out) && !t.knows(i, end, other):
 		return nil, unclearIndent(i+1, twoReadings)
 	}
+	all.weak = false
 	switch d := t.likelier(i, end, out, other); {
-	case d > minLikelier:
+	case d > minLikelier && all.verdict() != absolute:
 		return out, nil
-	case d < -minLikelier:
+	case d < -minLikelier && all.verdict() != relative:
 		return other, nil
 	}
 	return nil, unclearIndent(i+1, twoReadings)
