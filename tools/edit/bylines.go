@@ -88,11 +88,16 @@ func (t *target) rewrite(l level, i, off int, old, new []string) (change, error)
 	window := t.lines[i : i+len(old)]
 	how := relative
 	var in *indents
+	var all evidence
 	if l >= levelTrim {
-		if in = newIndents(window, old, new, t.habits(window)); in.scattered() {
-			how = in.readScattered(allEvidence(window, old, new), new)
-		} else {
+		if in = newIndents(window, old, new, t.habits(window)); !in.scattered() {
 			how = readText(window, old, new)
+		}
+		if in.scattered() || how == unclear {
+			all = allEvidence(window, old, new)
+		}
+		if in.scattered() {
+			how = in.readScattered(all, new)
 		}
 	}
 	if l == levelRightPunct || l == levelTrimPunct {
@@ -100,7 +105,7 @@ func (t *target) rewrite(l level, i, off int, old, new []string) (change, error)
 			return change{}, prettyError(i+1, r)
 		}
 	}
-	out, err := t.settleReading(how, i, i+len(old), func(how reading) ([]line, *Error) { return t.renderAs(how, in, l, i, old, new) })
+	out, err := t.settleReading(how, all, i, i+len(old), func(how reading) ([]line, *Error) { return t.renderAs(how, in, l, i, old, new) })
 	if err != nil {
 		return change{}, err
 	}

@@ -98,7 +98,7 @@ func (m *inIndent) readRest() reading {
 	switch {
 	case first:
 		return relative
-	case !strings.HasPrefix(least, m.full):
+	case !strings.HasPrefix(least, m.full) || indentOf(m.old[0]) != "":
 		return unclear
 	case least == m.full && opens(m.new[0]) && indentOf(nextLine(m.new)) == m.full:
 		return unclear // the next line is deeper than this one if it lacks white space
@@ -109,7 +109,7 @@ func (m *inIndent) readRest() reading {
 // literally reports whether a new text of several lines for an old one of a single line fits the
 // file as it is, and much better than with the white space before the match on each line.
 func (t *target) literally(m inIndent, view string, at int) bool {
-	if !m.single() || !m.wholeEnd || blank(m.new[0]) || indentOf(m.new[0]) != indentOf(m.old[0]) {
+	if !m.single() || !m.wholeEnd || blank(m.new[0]) || indentOf(m.new[0]) != "" || indentOf(m.old[0]) != "" {
 		return false
 	}
 	const much = 2
@@ -135,7 +135,7 @@ func (m *inIndent) single() bool { return allBlank(m.old[1:]) }
 // opens reports whether a line is the head of a block.
 func opens(l string) bool {
 	l = trimRight(l)
-	return l != "" && strings.IndexByte("{([:>", l[len(l)-1]) >= 0
+	return l != "" && strings.IndexByte(`{([:>?=&|+-\`, l[len(l)-1]) >= 0
 }
 
 // nextLine returns the first line after the first one that is not blank.

@@ -134,7 +134,11 @@ func (in *indents) explain(seen []seenIndent) indentRule {
 		return in.orConvert(seen, func(x string) (string, bool) { return add + x, in.fits(known(seen, x), x, native) })
 	}
 	if cut, ok := sameShift(seen, false); ok {
+		own := in.file.char == '\t' && cut != "" && strings.Trim(cut, " ") == "" && hasTab(seen)
 		return in.orConvert(seen, func(x string) (string, bool) {
+			if own && strings.HasPrefix(x, cut) {
+				return x[len(cut):], true // the model writes tabs where it means them
+			}
 			return strings.TrimPrefix(x, cut), strings.HasPrefix(x, cut) && in.fits(known(seen, x), x, native)
 		})
 	}

@@ -41,6 +41,9 @@ func depth(seen []seenIndent, u int) (int, bool) {
 // no change of depth, if there are any, and the width suggested by the usual indentation of the
 // model or the file, if it is among them. All remaining widths must agree.
 func (in *indents) convert(seen []seenIndent, x string) (string, bool) {
+	if in.file.mixed && strings.ContainsRune(x, '\t') {
+		return "", false // perhaps the line is one of those with tabs
+	}
 	var level, shifted []int
 	likely := 0
 	for u := 1; u <= maxUnit; u++ {

@@ -38,6 +38,7 @@ func gcd(a, b int) int {
 type fileUnit struct {
 	char  byte
 	width int
+	mixed bool // some lines are indented with the other character
 }
 
 // unitOf returns how the lines of a file are indented.
@@ -47,7 +48,11 @@ func unitOf(file []line) fileUnit {
 	prev, total := 0, 0
 	for _, l := range file {
 		in := indentOf(l.text)
-		if len(in) == len(l.text) || strings.IndexByte(in, '\t') >= 0 {
+		if len(in) == len(l.text) {
+			continue
+		}
+		if strings.IndexByte(in, '\t') >= 0 {
+			u.mixed = u.mixed || u.char == ' '
 			continue
 		}
 		if d := len(in) - prev; d > 1 && d <= maxUnit {

@@ -1,6 +1,9 @@
 package edit
 
-import "math"
+import (
+	"math"
+	"strings"
+)
 
 // shape describes how two lines that follow one another are indented: the end of the first, the
 // beginning of the second, and the steps by which the second is deeper.
@@ -53,6 +56,9 @@ func (s *shapes) follow(ls []line, f func(shape)) {
 
 func (s *shapes) shapeOf(a, b string) shape {
 	d := columns(indentOf(b), s.unit) - columns(indentOf(a), s.unit)
+	if strings.HasPrefix(a[len(indentOf(a)):], "- ") && d > 0 {
+		d = max(0, d-len("- ")) // the rest of an item of a list is as deep as its text
+	}
 	sh := shape{end: endClass(a[len(a)-1]), begin: beginClass(b[len(indentOf(b))])}
 	switch {
 	case d%s.unit != 0:

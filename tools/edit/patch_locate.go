@@ -399,12 +399,18 @@ func (t *target) renderHunk(p *placement) ([]line, *Error) {
 	how := relative
 	start, end := p.core()
 	var in *indents
+	var all evidence
 	if p.level >= levelTrim {
 		window := t.lines[p.at[0] : p.at[0]+len(p.old)]
-		if in = newIndents(window, p.old, p.new, t.habits(window)); in.scattered() {
-			how = in.readScattered(readHunk(window, p), p.added())
-		} else {
-			how = readHunk(window, p).verdict()
+		in = newIndents(window, p.old, p.new, t.habits(window))
+		all = readHunk(window, p)
+		switch {
+		case in.lostMarker(p.added()):
+			how = absolute
+		case in.scattered():
+			how = in.readScattered(all, p.added())
+		default:
+			how = all.verdict()
 		}
 	}
 	if p.level == levelRightPunct || p.level == levelTrimPunct {
@@ -412,7 +418,7 @@ func (t *target) renderHunk(p *placement) ([]line, *Error) {
 			return nil, prettyError(p.at[0]+1, r)
 		}
 	}
-	return t.settleReading(how, start, end, func(how reading) ([]line, *Error) { return t.renderHunkAs(how, in, p) })
+	return t.settleReading(how, all, start, end, func(how reading) ([]line, *Error) { return t.renderHunkAs(how, in, p) })
 }
 
 // renderHunkAs is renderHunk with the new lines read as how says.

@@ -237,12 +237,8 @@ func (e *evidence) run(window []line, old []string, from, to int, added []string
 				e.absolute++ // the removed lines are indented as in the file, and so are the new ones
 			}
 		}
-		switch readText(window[from:to], removed, added) {
-		case relative:
-			e.relative++
-		case absolute:
-			e.absolute++
-		}
+		e.unlessSame(window[from+firstLine(removed)], removed[firstLine(removed)], added[first])
+		e.unlessSame(window[from+lastLine(removed)], removed[lastLine(removed)], added[last])
 		return
 	}
 	for from--; from >= 0 && blank(old[from]); from-- {
@@ -267,6 +263,17 @@ func (e *evidence) run(window []line, old []string, from, to int, added []string
 		e.weak = true
 	}
 	*e = e.plus(around)
+}
+
+// unlessSame adds a new line and the removed line in its place. If they are the same line, the hunk
+// moves it or leaves it alone, and it says nothing.
+func (e *evidence) unlessSame(window line, removed, added string) {
+	switch {
+	case weakKey(removed) != weakKey(added):
+		e.line(window, removed, added)
+	case indentOf(removed) == indentOf(added) && indentOf(added) != indentOf(window.text):
+		e.weak = true // the hunk leaves it alone, or takes it to where the old line seems to be
+	}
 }
 
 // lostIndent reports whether old lines differ from the file as lines do that lost their indentation:
@@ -316,12 +323,13 @@ func (l level) indented() level {
 
 // minLikelier is by how much one reading must be likelier than the other to be chosen for that: the
 // logarithm of a ratio.
-const minLikelier = 4
+const minLikelier = 6
 
 // settleReading renders the new lines of a window as the reading says. If that is unclear, both
 // readings must come to the same, or one must indent the lines as the file usually does and the
-// other must not. The window is lines i to end of the file.
-func (t *target) settleReading(how reading, i, end int, render func(reading) ([]line, *Error)) ([]line, *Error) {
+// other must not. The window is lines i to end of the file; all is the evidence of all lines, which
+// must not contradict the choice.
+func (t *target) settleReading(how reading, all evidence, i, end int, render func(reading) ([]line, *Error)) ([]line, *Error) {
 	if how != unclear {
 		return render(how)
 	}
@@ -334,14 +342,27 @@ func (t *target) settleReading(how reading, i, end int, render func(reading) ([]
 		return nil, unclearIndent(i+1, twoReadings)
 	case sameLines(out, other):
 		return out, nil
+	case !t.knows(i, end, out) && !t.knows(i, end, other):
+		return nil, unclearIndent(i+1, twoReadings)
 	}
+	all.weak = false
 	switch d := t.likelier(i, end, out, other); {
-	case d > minLikelier:
+	case d > minLikelier && all.verdict() != absolute:
 		return out, nil
-	case d < -minLikelier:
+	case d < -minLikelier && all.verdict() != relative:
 		return other, nil
 	}
 	return nil, unclearIndent(i+1, twoReadings)
+}
+
+// knows reports whether the window of lines i to end, or a line next to it, has an indentation of
+// the given lines.
+func (t *target) knows(i, end int, ls []line) bool {
+	have := map[string]bool{}
+	for _, l := range t.lines[max(0, i-1):min(len(t.lines), end+1)] {
+		have[indentOf(l.text)] = have[indentOf(l.text)] || !blank(l.text)
+	}
+	return slices.ContainsFunc(ls, func(l line) bool { return !blank(l.text) && have[indentOf(l.text)] })
 }
 
 // likelier returns by how much lines a are likelier than lines b in place of lines i to end.
@@ -372,13 +393,45 @@ func (r *renderer) setIndent(how reading, in *indents) (ok bool) {
 func (in *indents) scattered() bool { return in.rule == nil }
 
 // readScattered decides about new lines next to old lines with a scattered loss of indentation: if
-// they have any, and none is indented like the old text, they did not suffer the same.
+// they have any, and none is indented like the old text, they did not suffer the same. Lines of which
+// two levels were lost completely show that the slip leaves no line any indentation.
 func (in *indents) readScattered(e evidence, new []string) reading {
-	if e.relative > 0 || !slices.ContainsFunc(new, func(l string) bool { return !blank(l) && indentOf(l) != "" }) {
+	if allBlank(new) {
+		return absolute // nothing is to be indented
+	}
+	if !slices.ContainsFunc(new, func(l string) bool { return !blank(l) && indentOf(l) != "" }) {
 		return unclear
 	}
-	if e.absolute == 0 && slices.ContainsFunc(in.seen, func(s seenIndent) bool { return s.model != "" && s.model != s.file }) {
+	flat, levels := true, map[string]bool{}
+	for _, s := range in.seen {
+		if flat = flat && s.model == ""; s.file != "" {
+			levels[s.file] = true
+		}
+	}
+	switch {
+	case flat && len(levels) > 1:
+		return absolute
+	case e.relative > 0, e.absolute == 0 && !flat:
 		return unclear
 	}
 	return absolute
+}
+
+// lostMarker reports whether the old lines that differ lack one space, as context lines without
+// their marker do, and no new line seems to lack it too.
+func (in *indents) lostMarker(added []string) bool {
+	have := map[string]bool{}
+	lost := false
+	for _, s := range in.seen {
+		have[s.file] = true
+		if s.model != s.file {
+			if lost = true; s.file != " "+s.model {
+				return false
+			}
+		}
+	}
+	return lost && !slices.ContainsFunc(added, func(l string) bool {
+		n := indentOf(l)
+		return !blank(l) && !have[n] && have[" "+n]
+	})
 }
