@@ -97,8 +97,8 @@ type Retry struct {
 	Base    time.Duration // first delay, doubled at every retry, with jitter; 1 s
 	Cap     time.Duration // longest delay, except that a Retry-After may exceed it; 60 s
 	MaxWait time.Duration // longest Retry-After that is honoured; a longer one makes the error final; 10 min
-	// Answers is the number of unusable answers in a row after which the model is asked again: empty
-	// ones, calls that cannot be read, ends for an unknown reason. 2, negative none.
+	// Answers is the number of unusable answers in a row after which the model is asked again:
+	// empty ones, calls that cannot be read, ends for an unknown reason. 2, negative none.
 	Answers     int
 	IdleTimeout time.Duration // silence after which a stream is considered dead; 3 min, negative never
 }

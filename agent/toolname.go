@@ -6,8 +6,8 @@ import "strings"
 func (t *toolset) none() bool { return len(t.specs) == 0 }
 
 // canonical returns the offered tool that a name means. Models and servers mangle names: they add a
-// namespace (functions.read), tokens of a template (read<|channel|>commentary), a number (read:0) or
-// another case. A name means a tool only if exactly one fits.
+// namespace (functions.read), tokens of a template (read<|channel|>commentary), a number (read:0)
+// or another case. A name means a tool only if exactly one fits.
 func (t *toolset) canonical(name string) (string, bool) {
 	if _, ok := t.byName[name]; ok {
 		return name, true
@@ -102,8 +102,8 @@ func withoutNamespace(name string) string {
 	return ""
 }
 
-// undoubled returns the text that name repeats, or "" if it repeats none: servers that send the name
-// with every delta have it joined by others.
+// undoubled returns the text that name repeats, or "" if it repeats none: servers that send the
+// name with every delta have it joined by others.
 func undoubled(name string) string {
 	for n := 2; n <= 8 && n <= len(name); n++ {
 		if part := name[:len(name)/n]; len(name)%n == 0 && len(part) > 2 && strings.Repeat(part, n) == name {

@@ -91,8 +91,8 @@ func TestCanonicalNames(t *testing.T) {
 	}
 }
 
-// TestWrittenCalls: a call that ends an answer as text is noticed in the formats that models write, and
-// an answer that explains one is not.
+// TestWrittenCalls: a call that ends an answer as text is noticed in the formats that models write,
+// and an answer that explains one is not.
 func TestWrittenCalls(t *testing.T) {
 	tools := &toolset{byName: map[string]int{"read": 0, "list_files": 1}, specs: []ToolSpec{{Name: "read"}, {Name: "list_files"}}}
 	for _, text := range []string{

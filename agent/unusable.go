@@ -12,8 +12,8 @@ type unusable struct {
 	remind string // the prompt that tells the model
 }
 
-// judge returns why an answer cannot be the end of the work, or nil. Answers that were cut, withheld
-// or paused have reasons of their own.
+// judge returns why an answer cannot be the end of the work, or nil. Answers that were cut,
+// withheld or paused have reasons of their own.
 func (r *run) judge(resp *Response) *unusable {
 	switch resp.Finish {
 	case FinishMalformed:

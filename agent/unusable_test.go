@@ -37,8 +37,8 @@ func finish(reason agent.FinishReason, cs ...agent.Chunk) []agent.Chunk {
 	return append(cs, agent.Usage{Input: 10, Output: 1}, agent.Finish{Reason: reason})
 }
 
-// unusableAnswers are answers that cannot be the end of the work, with the reason of a run that gets
-// nothing else.
+// unusableAnswers are answers that cannot be the end of the work, with the reason of a run that
+// gets nothing else.
 var unusableAnswers = map[string]struct {
 	answer []agent.Chunk
 	stop   agent.StopReason
@@ -58,11 +58,11 @@ var unusableAnswers = map[string]struct {
 	"new reason":          {finish("tired", agent.TextDelta{Text: "I have fi"}), agent.StopUnfinished},
 }
 
-// TestUnusableAnswers: an answer that says nothing, holds a call that cannot be read or ended for an
-// unknown reason is never the end of the work: the model is asked again, then reminded, and then the
-// run stops with a reason of its own. Every request is paid for.
+// TestUnusableAnswers: an answer that says nothing, holds a call that cannot be read or ended for
+// an unknown reason is never the end of the work: the model is asked again, then reminded, and then
+// the run stops with a reason of its own. Every request is paid for.
 //
-// Evidence: loop · An answer without text or calls never counts as done: the model is asked again, reminded, and then the run stops and says why
+// Evidence: loop · An answer without text or calls is never done: the model is asked again
 func TestUnusableAnswers(t *testing.T) {
 	for name, tt := range unusableAnswers {
 		for _, good := range []int{1, 2, 3} {
@@ -134,8 +134,8 @@ func TestUnusableAnswers(t *testing.T) {
 	}
 }
 
-// TestUnusableLimits: Retry.Answers limits the repetitions, an answer with calls begins to count
-// anew, and what was cut or withheld keeps its own reason.
+// TestUnusableLimits: Retry.Answers limits the repetitions, an answer with calls starts the count
+// again, and what was cut or withheld keeps its own reason.
 func TestUnusableLimits(t *testing.T) {
 	empty := finish(agent.FinishStop)
 	for _, tt := range []struct {

@@ -22,10 +22,11 @@ func writtenCall(text string, tools toolNames) bool {
 }
 
 var (
-	// callMarkup is what begins a call in the formats of models.
+	// callMarkup matches the begin of a call in the formats of models.
 	callMarkup = regexp.MustCompile(`(?i)<[a-z_-]*:?(tool_?calls?|function_?calls?|tool_use|invoke|function)\b[^<]{0,80}?>|<(\||｜)(tool|python_tag|dsml|channel)|\[tool_calls?\]|\[tool_request\]|✿function✿|functools\[|to=(functions|tools)\.|(?m:^action:[ \t]*\w)`)
 	callWord   = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_-]*`)
-	// callCode is a whole text that is one function call, as code: print(default_api.read(path="a")).
+	// callCode is a whole text that is one function call, as code:
+	// print(default_api.read(path="a")).
 	callCode = regexp.MustCompile("(?s)^(?:```\\w*\\n)?\\s*\\[?\\s*(?:print\\()?\\s*((?:\\w+\\.)*\\w+)\\s*\\(\\s*(?:\\{.*\\}|\\w+\\s*=.*|)\\s*\\)\\s*\\)?\\s*\\]?\\s*(?:```)?$")
 )
 
@@ -137,7 +138,7 @@ func codeCall(text string, tools toolNames) bool {
 	return ok
 }
 
-// toolNames is what the search for written calls needs of the tools.
+// toolNames resolves the names of tools for the search for written calls.
 type toolNames interface {
 	none() bool
 	canonical(name string) (string, bool)

@@ -83,7 +83,7 @@ func (x *exchange) model(n int) (agent.Model, error) {
 	return anthropic.New(anthropic.Config{Model: "m", BaseURL: "http://127.0.0.1:1", HTTPClient: client})
 }
 
-// decoded is what a test compares.
+// decoded holds the parts of an answer that the test compares.
 type decoded struct {
 	Text, Reasoning string
 	Calls           []string
@@ -138,7 +138,7 @@ func (x *exchange) want() decoded {
 // compares text, reasoning, calls, finish and usage with decodings that share no code with this
 // library.
 //
-// Evidence: backends · Recorded streams of 30 servers decode as an independent program reads them, in pieces of any size
+// Evidence: backends · Recorded streams of 30 servers decode as another program reads them
 func TestTraffic(t *testing.T) {
 	tier.Normal(t)
 	f, err := os.Open(devdata.Path(t, "ecosystem-dev/traffic.jsonl"))

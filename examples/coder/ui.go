@@ -133,6 +133,8 @@ func (u *ui) event(ev agent.Event) {
 		u.note("the answer broke off; asking again")
 	case agent.CallDone:
 		u.card(ev)
+	case agent.AskedAgain:
+		u.note("%s; asking again", ev.Detail)
 	case agent.RetryWait:
 		u.note("%v; trying again in %s", ev.Err, ev.Delay.Round(100*time.Millisecond))
 	case agent.Decided:

@@ -15,8 +15,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// answering returns a model on a server that answers with answer, except where refuse gives a reason
-// to refuse the body. It counts the requests.
+// answering returns a model on a server that answers with answer, except where refuse gives a
+// reason to refuse the body. It counts the requests.
 func answering(t *testing.T, name, contentType, answer string, refuse func(body string) string) (*Model, *int) {
 	t.Helper()
 	requests := new(int)
@@ -131,8 +131,8 @@ func TestThinkingWithoutSignature(t *testing.T) {
 	}
 }
 
-// TestLearnedForms: a refusal that names the form of the history is answered with that form, at once
-// and from then on; any other refusal is the error that it is.
+// TestLearnedForms: a refusal that names the form of the history is answered with that form, at
+// once and from then on; any other refusal is the error that it is.
 func TestLearnedForms(t *testing.T) {
 	long := regexp.MustCompile(`"(id|tool_use_id)":"[^"]{25}`)
 	history := []agent.Message{agent.UserText("go"),

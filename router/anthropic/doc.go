@@ -29,9 +29,9 @@
 //   - A history with calls is sent with declarations of their tools even when the request offers
 //     none.
 //
-// A server may refuse the form of a history and name the one that it takes: thinking that is missing
-// or that another account signed, ids of calls. The request is then sent once more in that form, and
-// later requests begin with it.
+// A server may refuse the form of a history and name the one that it takes: thinking that is
+// missing or that another account signed, ids of calls. The request is then sent once more in that
+// form, and later requests begin with it.
 //
 // # Prompt cache
 //

@@ -50,13 +50,16 @@ func sendError(ctx context.Context, err error) *agent.ModelError {
 		return transportError(ctx, "send request", err)
 	}
 	me := &agent.ModelError{Status: api.StatusCode, RequestID: api.RequestID, Provider: provider}
-	if api.Response != nil {
-		me.RetryAfter = wait.RetryAfter(api.Response.Header, time.Now())
-	}
 	raw := api.RawJSON()
 	var f failure
 	_ = json.NewDecoder(strings.NewReader(raw)).Decode(&f) // proxies answer with HTML pages, or add to the object
 	me.Kind = kindOf(f.Error.Type, f.Error.Message, api.StatusCode)
+	if api.Response != nil {
+		me.RetryAfter = wait.RetryAfter(api.Response.Header, time.Now())
+		if me.RetryAfter == 0 && me.Kind.Retryable() {
+			me.RetryAfter = wire.Wait(api.Response.Header, []byte(raw), me.Kind == agent.ErrRateLimit, time.Now())
+		}
+	}
 	if me.RequestID == "" {
 		me.RequestID = f.RequestID
 	}
@@ -76,7 +79,7 @@ func streamError(data []byte) *agent.ModelError {
 	if f.Error.Type == "" {
 		text = shorten(string(data))
 	}
-	return &agent.ModelError{Kind: kindOf(f.Error.Type, f.Error.Message, 0), RequestID: f.RequestID, Provider: provider,
+	return &agent.ModelError{Kind: kindOf(f.Error.Type, f.Error.Message, 0), RequestID: f.RequestID, Provider: provider, RetryAfter: wire.StatedWait(data),
 		Err: fmt.Errorf("read stream: %s", text)}
 }
 
@@ -123,6 +126,9 @@ func kindOf(errType, message string, status int) agent.ErrorKind {
 		}
 		return agent.ErrServer
 	}
+	if r := (wire.Refusal{Status: status, Type: errType, Message: message}); status != 0 && r.Overflows() {
+		return agent.ErrContextLength
+	}
 	return statusKind(status)
 }
 
@@ -139,7 +145,7 @@ func invalidKind(message string) agent.ErrorKind {
 		return false
 	}
 	switch {
-	case has("prompt is too long", "exceed context limit", "exceeds the context", "context window", "too many total text bytes"):
+	case has("too many total text bytes") || (&wire.Refusal{Message: message}).Overflows():
 		return agent.ErrContextLength
 	case has("credit balance", "usage limits"):
 		return agent.ErrAuth

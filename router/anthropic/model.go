@@ -43,7 +43,7 @@ func (m *Model) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 	}
 }
 
-// fits is how often one request is sent in another form because the server refused the last one.
+// fits limits how often one request is sent in another form after a refusal.
 const fits = 2
 
 // open encodes and sends the request. If the server refuses the form of the history and says which
@@ -62,6 +62,9 @@ func (m *Model) open(ctx context.Context, req *agent.Request) (*http.Response, s
 				m.fit.Store(f)
 			}
 			return res, outputTool, nil
+		}
+		if r := (wire.Refusal{Status: err.Status, Message: err.Err.Error(), Tokens: wire.Tokens(req)}); err.Kind == agent.ErrInvalid && r.Overflows() {
+			err.Kind = agent.ErrContextLength
 		}
 		next, ok := m.learn(f, err)
 		if !ok || tries == fits || ctx.Err() != nil {

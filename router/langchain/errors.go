@@ -15,6 +15,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
 func (m *model) fail(kind agent.ErrorKind, err error) *agent.ModelError {
@@ -37,7 +38,14 @@ func (m *model) failed(ctx context.Context, err error) *agent.ModelError {
 	text := strings.ToLower(err.Error())
 	me.Status = statusOf(text)
 	if me.Kind == agent.ErrUnknown || me.Kind == agent.ErrInvalid {
-		me.Kind = cmp.Or(textKind(text), statusKind(me.Status), typeKind(err), me.Kind)
+		var full agent.ErrorKind
+		if r := (wire.Refusal{Status: me.Status, Message: strings.TrimPrefix(text, "api returned unexpected")}); r.Overflows() {
+			full = agent.ErrContextLength
+		}
+		me.Kind = cmp.Or(full, textKind(text), statusKind(me.Status), typeKind(err), me.Kind)
+	}
+	if me.Kind.Retryable() {
+		me.RetryAfter = wire.StatedWait([]byte(text))
 	}
 	return me
 }
@@ -103,7 +111,7 @@ var textKinds = []struct {
 	kind  agent.ErrorKind
 	words []string
 }{
-	{agent.ErrContextLength, []string{"prompt is too long", "maximum context length", "context_length_exceeded", "exceed context limit", "context window"}},
+	{agent.ErrContextLength, []string{"context_length_exceeded"}},
 	{agent.ErrOverloaded, []string{"overloaded"}},
 	{agent.ErrAuth, []string{"credit balance", "insufficient_quota", "invalid api key", "incorrect api key", "authentication_error"}},
 	{agent.ErrRateLimit, []string{"rate limit", "rate_limit"}},

@@ -104,8 +104,8 @@ func (f *folded) addCalls(c *llms.ContentChoice) {
 	}
 }
 
-// chunks returns the parts of the response as a stream. messages is used to make ids for calls that have none,
-// unique within a conversation.
+// chunks returns the parts of the response as a stream. messages is used to make ids for calls that
+// have none, unique within a conversation.
 func (f *folded) chunks(text string, withThinking bool, thinker string, messages int) []agent.Chunk {
 	var out []agent.Chunk
 	if withThinking {

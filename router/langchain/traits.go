@@ -74,7 +74,7 @@ func (m *model) Capabilities() agent.Capabilities {
 			"Signatures of thinking are lost while streaming.",
 			"Structured output is asked for in the system prompt and not enforced.",
 			"Images in tool results are replaced by a note.",
-			"Errors carry a kind and, where the text names it, a status; never a Retry-After.",
+			"Errors carry a kind and, where the text names them, a status and a wait.",
 			"Request.Extra is not sent.",
 		},
 	}

@@ -13,8 +13,8 @@ import (
 // an assistant message.
 const chatParts = "openai-chat"
 
-// noResult and orphanText stand for what a history lacks: servers refuse a call without a result and
-// a result without a call.
+// noResult and orphanText stand for what a history lacks: servers refuse a call without a result
+// and a result without a call.
 const noResult = "No result was recorded for this call; it may not have run."
 
 // goOn stands for a message between two of the same speaker.
@@ -23,8 +23,8 @@ const (
 	goOnAssistant = "(continued)"
 )
 
-// chatHistory writes a conversation. The bytes of each message depend only on that message and those
-// before it, except that messages of the user in a row become one for servers that want it.
+// chatHistory writes a conversation. The bytes of each message depend only on that message and
+// those before it, except that messages of the user in a row become one for servers that want it.
 type chatHistory struct {
 	m     *Model
 	b     *body

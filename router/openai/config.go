@@ -39,8 +39,8 @@ const (
 // to.
 type ReasoningField string
 
-// The values. Reasoning that another provider signed is never sent. With ReasoningAuto a server that
-// demands reasoning which is not there gets a placeholder, and one that refuses it gets none.
+// The values. Reasoning that another provider signed is never sent. With ReasoningAuto a server
+// that demands reasoning which is not there gets a placeholder, and one that refuses it gets none.
 const (
 	ReasoningAuto    ReasoningField = ""                  // nothing for OpenAI, Azure, Mistral and Google, "reasoning" for OpenRouter, Groq and Cerebras, else "reasoning_content"
 	ReasoningContent ReasoningField = "reasoning_content" // as DeepSeek, Kimi, vLLM, SGLang and llama.cpp accept it

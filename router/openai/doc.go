@@ -18,23 +18,26 @@
 //
 // # What is fitted
 //
-// Servers differ in the histories that they take. Calls get ids that are unique in the request and as
-// short as the server wants; a call without a result gets one that says so, and a result without its
-// call becomes text. Fields that a server put on a call, such as Gemini's signature, go back with it,
-// and to no other server. Mistral's and Google's open models get turns of user and assistant.
+// Servers differ in the histories that they take. Calls get ids that are unique in the request and
+// as short as the server wants; a call without a result gets one that says so, and a result without
+// its call becomes text. Fields that a server put on a call, such as Gemini's signature, go back
+// with it, and to no other server. Mistral's and Google's open models get turns of user and
+// assistant.
 //
 // A server that refuses the form of the history often names the one that it takes: turns, reasoning
-// that is missing or not accepted, ids of calls. The request is then sent again in that form, at most
-// three times, and later requests of the Model begin with it. Fields of Config that fix a form win.
+// that is missing or not accepted, ids of calls. The request is then sent again in that form, at
+// most three times, and later requests of the Model begin with it. Fields of Config that fix a form
+// win.
 //
 // # What is read
 //
-// Servers differ in how they stream. The decoder takes tool calls without index or id (it gives them
-// ids that are the same in every replay), several calls under one index, calls announced with empty
-// arguments, fields repeated in every delta, arguments as objects, whole answers instead of streams,
-// usage before, with or after the finish, counts as floats or text, and reasoning in any of the
-// fields in use. It never takes a stream that ends without a finish_reason for an answer, does not
-// drop an event it cannot read, and refuses arguments that could belong to either of two calls.
+// Servers differ in how they stream. The decoder takes tool calls without index or id (it gives
+// them ids that are the same in every replay), several calls under one index, calls announced with
+// empty arguments, fields repeated in every delta, arguments as objects, whole answers instead of
+// streams, usage before, with or after the finish, counts as floats or text, and reasoning in any
+// of the fields in use. It never takes a stream that ends without a finish_reason for an answer,
+// does not drop an event it cannot read, and refuses arguments that could belong to either of two
+// calls.
 //
 // # Errors
 //
@@ -50,10 +53,13 @@
 // # Limits
 //
 //   - The package was not run against a live server. The streams in testdata are written by hand
-//     after the servers they name, and the phrases for a prompt that is too long come from public
-//     code, mostly of third-party clients.
+//     after the servers they name; the tests also decode recorded traffic of 30 servers.
+//   - A prompt that is too long is recognised by sizes and words of the refusal. A server that only
+//     says "bad request" is understood if [Config.MaxContext] is set.
 //   - Some servers (TGI, OpenAI) report a MaxOutput that is too large in the words of a prompt that
 //     is too long; the error is then [agent.ErrContextLength].
+//   - A call without arguments starts when the answer ends: until then its arguments may still
+//     come.
 //   - The chat API replays no signed reasoning and no redacted reasoning.
 //   - The Responses API takes no stop texts (refused), no seed (ignored) and no redacted reasoning.
 //     Stored conversations (previous_response_id) are not used, by choice.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
 // kindByCode maps the codes and types that OpenAI and compatible servers use. Codes take precedence
@@ -12,7 +13,6 @@ import (
 var kindByCode = map[string]agent.ErrorKind{
 	"context_length_exceeded":    agent.ErrContextLength,
 	"exceed_context_size_error":  agent.ErrContextLength, // llama.cpp
-	"string_above_max_length":    agent.ErrContextLength,
 	"rate_limit_exceeded":        agent.ErrRateLimit,
 	"rate_limit_error":           agent.ErrRateLimit,
 	"too_many_requests":          agent.ErrRateLimit,
@@ -46,51 +46,15 @@ var kindByCode = map[string]agent.ErrorKind{
 	"bad_request_error":          agent.ErrInvalid,
 }
 
-// tooLong are phrases, in lower case, with which servers say that a prompt does not fit. They were
-// gathered from public code and reports that name the server, not from our own recordings. If
-// several servers share a phrase, one is named.
-var tooLong = []string{
-	"maximum context length",                       // OpenAI, vLLM, DeepSeek, Mistral
-	"longer than the maximum model length",         // vLLM
-	"longer than the model's context length",       // Together, SGLang
-	"exceeds the available context size",           // llama.cpp
-	"exceeds the context length",                   // Ollama
-	"prompt too long; exceeded",                    // Ollama
-	"exceeds the context window",                   // OpenAI Responses
-	"context the overflows",                        // LM Studio, its spelling
-	"greater than the context length",              // LM Studio
-	"context length of only",                       // LM Studio
-	"prompt is too long",                           // Anthropic behind a gateway
-	"input is too long",                            // Bedrock behind a gateway
-	"exceeds the maximum number of tokens allowed", // Gemini
-	"maximum prompt length",                        // xAI
-	"reduce the length of the messages",            // OpenAI, Groq
-	"`inputs` tokens + `max_new_tokens` must be",   // TGI
-	"too large for model with",                     // Mistral
-	"exceeded model token limit",                   // Kimi
-	"context window exceeds limit",                 // MiniMax
-	"model_context_window_exceeded",                // z.ai
-	"prompt token count of",                        // GitHub Copilot
-	"context length exceeded",                      // gateways
-	"context window exceeded",                      // gateways
-}
-
-// saysTooLong reports whether a message says that the prompt does not fit.
-func saysTooLong(message string) bool {
-	s := strings.ToLower(message)
-	for _, words := range tooLong {
-		if strings.Contains(s, words) {
-			return true
-		}
-	}
-	return false
-}
-
 // kindOf classifies an error: a full context first, since servers report it under any code and
 // status, then the code, then the status, then the type.
-func kindOf(status int, code, typ, message string) agent.ErrorKind {
+func kindOf(r *wire.Refusal) agent.ErrorKind {
+	status, code, typ := r.Status, r.Code, r.Type
 	limited := status == http.StatusTooManyRequests || kindByCode[code] == agent.ErrRateLimit
-	if kindByCode[code] == agent.ErrContextLength || kindByCode[typ] == agent.ErrContextLength || (!limited && saysTooLong(message)) {
+	if kindByCode[code] == agent.ErrContextLength || kindByCode[typ] == agent.ErrContextLength {
+		return agent.ErrContextLength
+	}
+	if known := kindByCode[code]; !limited && (known == "" || known == agent.ErrInvalid || known == agent.ErrServer) && r.Overflows() {
 		return agent.ErrContextLength
 	}
 	if k, ok := kindByCode[code]; ok && k != agent.ErrInvalid { // some servers send it with every status

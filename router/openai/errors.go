@@ -14,6 +14,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/wait"
+	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
 const provider = "openai"
@@ -27,22 +28,26 @@ const (
 // the object may be in "error", next to other fields, or be a bare string.
 type apiError struct {
 	Message  string          `json:"message"`
-	Type     string          `json:"type"`
+	Type     wire.String     `json:"type"`
 	Code     json.RawMessage `json:"code"`
-	Param    any             `json:"param"`
+	Param    wire.String     `json:"param"`
 	Detail   json.RawMessage `json:"detail"` // FastAPI servers
 	Metadata struct {
 		Raw json.RawMessage `json:"raw"` // OpenRouter: the upstream's own message
 	} `json:"metadata"`
+
+	body []byte // all of it
 }
 
-// parseError reads an error object from a body or event. It reports false if there is none.
-func parseError(data []byte) (apiError, bool) {
+// parseError reads an error object from a body or event. It reports false if there is none. Fields
+// of an unexpected type count as absent.
+func parseError(data []byte) (e apiError, ok bool) {
+	defer func() { e.body = data }()
 	var outer struct {
 		Error json.RawMessage `json:"error"`
 		apiError
 	}
-	if json.Unmarshal(data, &outer) != nil {
+	if err := json.Unmarshal(data, &outer); err != nil && !odd(err) {
 		return apiError{}, false
 	}
 	if len(outer.Error) == 0 || string(outer.Error) == "null" {
@@ -52,7 +57,7 @@ func parseError(data []byte) (apiError, bool) {
 		return outer.apiError, outer.Message != ""
 	}
 	var inner apiError
-	if json.Unmarshal(outer.Error, &inner) != nil || inner.Message == "" {
+	if err := json.Unmarshal(outer.Error, &inner); (err != nil && !odd(err)) || inner.Message == "" {
 		inner.Message = text(outer.Error)
 	}
 	if raw := text(inner.Metadata.Raw); raw != "" {
@@ -60,6 +65,9 @@ func parseError(data []byte) (apiError, bool) {
 	}
 	return inner, true
 }
+
+// odd reports whether err only says that a field has an unexpected type; the others were read.
+func odd(err error) bool { _, ok := errors.AsType[*json.UnmarshalTypeError](err); return ok }
 
 // text returns the string in raw, or raw itself if it is not a string.
 func text(raw json.RawMessage) string {
@@ -81,9 +89,10 @@ func (m *Model) modelError(status int, e apiError) *agent.ModelError {
 	}
 	words := e.Message
 	if words == "" {
-		words = strings.TrimSpace(e.Type + " " + code)
+		words = strings.TrimSpace(string(e.Type) + " " + code)
 	}
-	return &agent.ModelError{Kind: kindOf(status, code, e.Type, e.Message), Status: status, Provider: provider, Err: errors.New(m.clean(words))}
+	r := wire.Refusal{Status: status, Code: code, Type: string(e.Type), Param: string(e.Param), Message: e.Message, Body: e.body}
+	return &agent.ModelError{Kind: kindOf(&r), Status: status, Provider: provider, RetryAfter: wire.StatedWait(e.body), Err: errors.New(m.clean(words))}
 }
 
 // clean shortens a provider's message and removes the key from it.
@@ -116,7 +125,11 @@ func (m *Model) statusError(res *http.Response) *agent.ModelError {
 	}
 	me := m.modelError(res.StatusCode, e)
 	me.Status = res.StatusCode
-	me.RetryAfter = wait.RetryAfter(res.Header, m.cfg.Now())
+	if d := wire.Wait(res.Header, body, me.Kind == agent.ErrRateLimit, m.cfg.Now()); me.Kind.Retryable() {
+		me.RetryAfter = d
+	} else {
+		me.RetryAfter = wait.RetryAfter(res.Header, m.cfg.Now())
+	}
 	me.RequestID = res.Header.Get("X-Request-Id")
 	return me
 }

@@ -90,10 +90,11 @@ func callIDs(body map[string]any) (calls, results []string) {
 	return calls, results
 }
 
-// TestCallIDs: ids of calls are different, short enough and of the characters that the server takes;
-// each result has its call's id; and a longer conversation begins with the bytes of a shorter one.
+// TestCallIDs: ids of calls are different, short enough and of the characters that the server
+// takes; each result has its call's id; and a longer conversation begins with the bytes of a
+// shorter one.
 //
-// Evidence: backends · Ids of calls from any other server are rewritten to unique ones that the server takes
+// Evidence: backends · Ids of calls from other servers become unique ones that the server takes
 func TestCallIDs(t *testing.T) {
 	long := strings.Repeat("call_abcdefgh", 30)
 	history := steps([]string{"read:0"}, []string{"read:0"}, []string{"a", "a_2", "b"}, []string{"a"}, []string{long}, []string{long}, []string{long + "x"},
@@ -191,7 +192,7 @@ func takesTurns(body map[string]any) bool {
 // TestTurns: a server whose template wants turns gets them, whatever a cancelled run, a steering
 // message, a reminder or an image in a result left in the history. Nothing that was said is lost.
 //
-// Evidence: backends · Histories after a cancelled run, a steer or an image result fit templates that want turns
+// Evidence: backends · Histories after a cancelled run or a steer fit templates that want turns
 func TestTurns(t *testing.T) {
 	answer := func(s string) agent.Message {
 		return agent.Message{Role: agent.RoleAssistant, Parts: []agent.Part{agent.Text{Text: s}}}
@@ -307,10 +308,10 @@ func TestReasoningDemands(t *testing.T) {
 	}
 }
 
-// TestFieldsOfCalls: fields that a server put on a call go back to it with that call, byte for byte,
-// and to no other server.
+// TestFieldsOfCalls: fields that a server put on a call go back to it with that call, byte for
+// byte, and to no other server.
 //
-// Evidence: backends · Unknown fields of a call, such as Gemini's signature, go back to the server that sent them
+// Evidence: backends · Unknown fields of a call go back to the server that sent them
 func TestFieldsOfCalls(t *testing.T) {
 	const extra = `"extra_content":{"google":{"thought_signature":"A<B>&c=="}}`
 	for _, api := range []API{Chat, Responses} {

@@ -69,7 +69,7 @@ func (m *Model) newDecoder(req *agent.Request) decoder {
 	return &chatDecoder{m: m, calls: wire.Calls{Prefix: prefix, Owner: m.thinker}}
 }
 
-// fits is how often one request is sent in another form because the server refused the last one.
+// fits limits how often one request is sent in another form after a refusal.
 const fits = 3
 
 // open encodes and sends the request. If the server refuses the form of the history and says which
@@ -91,6 +91,7 @@ func (m *Model) open(ctx context.Context, req *agent.Request) (*http.Response, e
 			}
 			return res, nil
 		}
+		m.weigh(err, req)
 		next, ok := m.learn(f, err)
 		if !ok || tries == fits || ctx.Err() != nil {
 			return nil, err
@@ -100,6 +101,18 @@ func (m *Model) open(ctx context.Context, req *agent.Request) (*http.Response, e
 			return nil, err
 		}
 		f, body = next, other
+	}
+}
+
+// weigh classifies a refusal by the estimated size of the prompt, if its words do not say more.
+func (m *Model) weigh(err error, req *agent.Request) {
+	me, ok := errors.AsType[*agent.ModelError](err)
+	if !ok || me.Kind != agent.ErrInvalid {
+		return
+	}
+	r := wire.Refusal{Status: me.Status, Message: me.Err.Error(), Tokens: wire.Tokens(req), Window: m.cfg.MaxContext}
+	if r.Overflows() {
+		me.Kind = agent.ErrContextLength
 	}
 }
 

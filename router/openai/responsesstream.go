@@ -94,7 +94,7 @@ type responsesDecoder struct {
 func (d *responsesDecoder) complete() bool { return d.final != nil }
 func (d *responsesDecoder) finished() bool { return d.done }
 
-// item returns the item of an event. Items are told apart by their place in the output, and by
+// item returns the item of an event. Items differ by their place in the output, and by
 // their ids if several have one place. Some servers make up another id for every event.
 func (d *responsesDecoder) item(index wire.Int, id wire.String, begins bool) *openItem {
 	var last *openItem

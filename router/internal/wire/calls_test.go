@@ -63,7 +63,7 @@ func one(ds ...CallDelta) (events [][]CallDelta) {
 // TestCalls: no call gets the arguments of another, and none is lost, however a server numbers and
 // names its calls.
 //
-// Evidence: backends · Parallel calls keep their own arguments, however a server numbers and names them
+// Evidence: backends · Parallel calls keep their own arguments, however a server numbers them
 func TestCalls(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -158,7 +158,8 @@ func TestCallsKeepFields(t *testing.T) {
 }
 
 // FuzzCalls: whatever the deltas are, calls are numbered from 0 and have different ids, arguments
-// belong to a call that was announced, and every byte of arguments comes from one of its own deltas.
+// belong to a call that was announced, and every byte of arguments comes from one of its own
+// deltas.
 func FuzzCalls(f *testing.F) {
 	f.Add([]byte("0xa{}|0xb{\"p\":1}|1ya|0-\"q\""))
 	f.Add([]byte("0xa|0ya|0x-{\"p\":1}|0y-{\"p\":2}"))

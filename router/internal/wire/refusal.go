@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Demand is what a server's refusal says about the form of the history.
+// Demand says which form of the history a server asks for.
 type Demand uint8
 
 // The demands.
