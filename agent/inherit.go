@@ -8,7 +8,7 @@ import (
 )
 
 // errUnpriced refuses a sub-agent whose cost the limit of a run above it cannot count.
-var errUnpriced = errors.New("the run has a cost limit, but there is no price for the sub-agent's model; the host must add one to Config.Prices. Do this task yourself")
+var errUnpriced = errors.New("the run has a cost limit, but there is no price for the sub-agent's model; the host must add one to Config.Prices or set Config.AllowUnpriced. Do this task yourself")
 
 // under returns the agent that runs a task for a run of by. What holds for by holds for it too: the
 // policies of both decide, the middleware of by surrounds its own, and every setting that its own
@@ -25,7 +25,7 @@ func (a *Agent) under(by *Agent, own Config) (*Agent, error) {
 			child.price = &p
 		}
 	}
-	if child.capped && child.price == nil && !ReportsCost(own.Model) {
+	if child.capped && child.price == nil && !child.cfg.AllowUnpriced && !ReportsCost(own.Model) {
 		return nil, fmt.Errorf("%w (the model is %q)", errUnpriced, ModelName(own.Model))
 	}
 	return &child, nil
@@ -46,6 +46,7 @@ func (c Config) under(by *Config) Config {
 	if c.Prices == nil {
 		c.Prices = by.Prices
 	}
+	c.AllowUnpriced = c.AllowUnpriced || by.AllowUnpriced
 	orZero(&c.Compactor, by.Compactor)
 	orZero(&c.ContextBudget, by.ContextBudget)
 	orZero(&c.Artifacts, by.Artifacts)

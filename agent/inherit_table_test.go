@@ -30,7 +30,7 @@ var inherited = map[string]kept{
 	"Limits.Steps": zero, "Limits.Tokens": zero, "Limits.MicroDollars": zero, "Limits.Wall": zero,
 	"Limits.Verifications": zero, "Limits.ArgBytes": zero, "Limits.ResponseBytes": zero,
 	"Repetition": zero, "Retry": zero, // as a whole: their fields depend on each other
-	"Prices":   zero,
+	"Prices": zero, "AllowUnpriced": zero,
 	"Parallel": zero, "ToolTimeout": zero, "Grace": zero,
 	"Verify":       own, // checks the work of the whole run
 	"Checkpointer": own, // the run above takes its snapshot before the task begins
@@ -117,7 +117,7 @@ func full(m Model) Config {
 		}},
 		Limits:     Limits{Steps: 1, Tokens: 2, MicroDollars: 3, Wall: 4, Verifications: 5, ArgBytes: 6, ResponseBytes: 7},
 		Repetition: Repetition{1, 2, 3}, Retry: Retry{Max: 1, Base: 2, Cap: 3, MaxWait: 4, IdleTimeout: 5},
-		Prices: Prices{"x": {}}, Parallel: 3, ToolTimeout: 4, Grace: 5,
+		Prices: Prices{"x": {}}, AllowUnpriced: true, Parallel: 3, ToolTimeout: 4, Grace: 5,
 		Verify:       func(context.Context, *Session) (string, error) { return "", nil },
 		Checkpointer: &fullStore{}, Compactor: &fullStore{}, ContextBudget: 5, Artifacts: &fullStore{}, ResultBytes: 6,
 		MaxOutput: 1, Temperature: &temperature, Effort: EffortHigh, Stop: []string{"x"}, Seed: &seed, Output: &OutputSchema{Name: "o"}, Purpose: PurposeAct,

@@ -9,9 +9,10 @@ import (
 
 // Visible returns a text for a person who decides by it, such as a command or a path that a model
 // wrote. Whatever a terminal or a viewer would not show, or would obey, is written out: control
-// characters, and so escape sequences; characters that reorder or join others; invisible ones; spaces
-// that are not the usual one; and marks that would be drawn over other lines. U+202E becomes "<U+202E>", a byte that is not UTF-8 "<0x9B>".
-// Line feeds and tabs stay, and a carriage return before a line feed is dropped.
+// characters, and so escape sequences; characters that reorder or join others; invisible ones;
+// spaces that are not the usual one; and marks that would be drawn over other lines. U+202E becomes
+// "<U+202E>", a byte that is not UTF-8 "<0x9B>". Line feeds and tabs stay, and a carriage return
+// before a line feed is dropped.
 func Visible(text string) string {
 	if strings.IndexFunc(text, unusual) < 0 && utf8.ValidString(text) {
 		return text
@@ -46,8 +47,8 @@ const maxMarks = 4
 // unusual reports whether a text with this character is looked at more closely.
 func unusual(r rune) bool { return r >= 0x7f && (hidden(r) || unicode.IsMark(r)) || hidden(r) }
 
-// hidden reports whether a character is not seen as itself. Letters, marks, numbers, punctuation and
-// symbols are, except for those that are drawn as nothing.
+// hidden reports whether a character is not seen as itself. Letters, marks, numbers, punctuation
+// and symbols are, except for those that are drawn as nothing.
 func hidden(r rune) bool {
 	if r >= ' ' && r < 0x7f || r == '\n' || r == '\t' {
 		return false

@@ -74,8 +74,9 @@ func (disguised) DescribeCall(call agent.ToolCall) agent.CallDescription {
 	return agent.CallDescription{Title: in.Text, Detail: in.Text, Where: in.Text, Exact: in.Text}
 }
 
-// TestQuestionsCannotBeDisguised checks that a person who is asked, and the reader of an explanation,
-// see what is hidden in a call, and that a title stays one line. What a grant binds to is unchanged.
+// TestQuestionsCannotBeDisguised checks that a person who is asked, and the reader of an
+// explanation, see what is hidden in a call, and that a title stays one line. What a grant binds to
+// is unchanged.
 //
 // Evidence: agent · Hidden characters are written out in permission questions
 func TestQuestionsCannotBeDisguised(t *testing.T) {

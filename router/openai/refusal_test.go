@@ -27,8 +27,8 @@ func TestFullContextByEstimate(t *testing.T) {
 	}
 }
 
-// TestWaits: the wait that a server states in the body of a refusal, in its rate-limit headers or in
-// the stream is the error's RetryAfter, and a loop with a lower ceiling does not wait for it.
+// TestWaits: the wait that a server states in the body of a refusal, in its rate-limit headers or
+// in the stream is the error's RetryAfter, and a loop with a lower ceiling does not wait for it.
 func TestWaits(t *testing.T) {
 	for _, tt := range []struct {
 		status       int
@@ -70,8 +70,8 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestFinishReasons: an answer that failed is an error that can be retried, and a malformed call and
-// an unknown reason are not the end of an answer.
+// TestFinishReasons: an answer that failed is an error that can be retried, and a malformed call
+// and an unknown reason are not the end of an answer.
 func TestFinishReasons(t *testing.T) {
 	for reason, want := range map[string]string{
 		"stop": "stop", "malformed_function_call": "malformed_call", "function_call_filter: MALFORMED_FUNCTION_CALL": "malformed_call", "tired": "other", "sensitive": "content_filter",

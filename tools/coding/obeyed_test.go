@@ -19,8 +19,8 @@ func asks(t testing.TB, w *Workspace, name string, in args) bool {
 	return agent.EffectsOf(toolOf(t, w, name), agent.ToolCall{ID: "1", Name: name, Args: raw}).Flags&agent.EffectObeyed != 0
 }
 
-// TestObeyedEffects checks that calls which write a file that something later obeys or executes have
-// that effect, in place, and that ordinary ones do not.
+// TestObeyedEffects checks that calls which write a file that something later obeys or executes
+// have that effect, in place, and that ordinary ones do not.
 func TestObeyedEffects(t *testing.T) {
 	w := openWith(t, Config{}, files{"package.json": `{"scripts":{"test":"x"},"dependencies":{"a":"1"}}`, ".github/workflows/ci.yml": "on: push\n", "AGENTS.md": "x\n", "src/": "", "docs/rules.md": "x\n"})
 	must(t, os.Symlink("docs/rules.md", filepath.Join(w.Dir(), "CLAUDE.md")))
@@ -70,8 +70,8 @@ func TestObeyedEffects(t *testing.T) {
 	}
 }
 
-// TestObeyedSinceTheDecision checks that a call whose effects named no obeyed file does not write one
-// if a link or another call has changed that meanwhile.
+// TestObeyedSinceTheDecision checks that a call whose effects named no obeyed file does not write
+// one if a link or another call has changed that meanwhile.
 func TestObeyedSinceTheDecision(t *testing.T) {
 	w := openWith(t, Config{}, files{"conf/": "", "package.json": `{"x":{"postinstall":"id"}}`})
 	in := args{"path": "conf/settings.json", "content": "{}"}

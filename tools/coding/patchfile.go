@@ -42,7 +42,8 @@ func (w *Workspace) parsePatch(patch string) (string, *edit.Patch, error) {
 		command, body = patch[:i], patch[i:]
 	}
 	if strings.Contains(command, "cd ") || strings.Contains(command, "pushd ") {
-		// The paths of the patch begin in that directory, so an absolute path stays, and is refused.
+		// The paths of the patch begin in that directory, so an absolute path stays, and is
+		// refused.
 		command = absoluteDir.ReplaceAllStringFunc(command, func(cd string) string {
 			m := absoluteDir.FindStringSubmatch(cd)
 			quote := m[2][:len(m[2])-len(strings.TrimLeft(m[2], `"'`))]

@@ -63,8 +63,8 @@ func binaryName(data []byte) string {
 	return "binary file"
 }
 
-// lineEnding returns the ending of most lines in s, or "\n" if there is no line. It is "\r" if s has
-// no other.
+// lineEnding returns the ending of most lines in s, or "\n" if there is no line. It is "\r" if s
+// has no other.
 func lineEnding(s string) string {
 	if strings.Count(s, "\r\n")*2 > strings.Count(s, "\n") {
 		return "\r\n"
@@ -75,8 +75,8 @@ func lineEnding(s string) string {
 	return "\n"
 }
 
-// withLineEnding replaces the endings of the lines of s with eol. "\r" is a line ending only if s has
-// no other.
+// withLineEnding replaces the endings of the lines of s with eol. "\r" is a line ending only if s
+// has no other.
 func withLineEnding(s, eol string) string {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	if !strings.Contains(s, "\n") {

@@ -29,9 +29,9 @@ func atIndent(view string, at int, r Replacement) (m inIndent, ok bool) {
 	return m, true
 }
 
-// read decides how the first line of the new text is indented: like the old text (relative), so that
-// it goes behind the white space before the match, or like the file (absolute), so that it replaces
-// that white space too.
+// read decides how the first line of the new text is indented: like the old text (relative), so
+// that it goes behind the white space before the match, or like the file (absolute), so that it
+// replaces that white space too.
 func (m *inIndent) read() reading {
 	switch {
 	case len(m.new) == 0 && m.closed:
@@ -80,8 +80,9 @@ func (m *inIndent) readFull() reading {
 	return absolute
 }
 
-// readRest decides about a new text that begins like the old text. If that is a single line, it does
-// not show whether the further new lines are indented like the file or lack white space as well.
+// readRest decides about a new text that begins like the old text. If that is a single line, it
+// does not show whether the further new lines are indented like the file or lack white space as
+// well.
 func (m *inIndent) readRest() reading {
 	if !m.single() || !m.wholeEnd {
 		return relative

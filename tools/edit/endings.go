@@ -21,9 +21,9 @@ func replaceCR(mark, body string, r Replacement) (Result, error) {
 	return res, err
 }
 
-// sameEndings gives the texts of a replacement the line endings of the body, unless it is the purpose
-// of the edit to change line endings. Carriage returns that are no line endings must be in the file
-// too: otherwise they are the half of a line ending, or nobody can say what they are.
+// sameEndings gives the texts of a replacement the line endings of the body, unless it is the
+// purpose of the edit to change line endings. Carriage returns that are no line endings must be in
+// the file too: otherwise they are the half of a line ending, or nobody can say what they are.
 func sameEndings(body string, r Replacement) (Replacement, error) {
 	if strings.IndexByte(r.Old, '\r') < 0 && strings.IndexByte(r.New, '\r') < 0 || toLF(r.Old) == toLF(r.New) {
 		return r, nil

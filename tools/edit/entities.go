@@ -164,8 +164,8 @@ func (t *target) escapedNew(old, new, added string) *Error {
 		"Send the new text with the plain characters. If the entities are meant, write the plain characters first and replace them in an edit that does nothing else")
 }
 
-// htmlEscaped reports whether an old text that is nowhere in the file has HTML entities that the file
-// does not have.
+// htmlEscaped reports whether an old text that is nowhere in the file has HTML entities that the
+// file does not have.
 func (t *target) htmlEscaped(old string) bool {
 	chars := entities(old)
 	in := entities(t.lf)

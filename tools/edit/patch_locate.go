@@ -97,11 +97,12 @@ func (t *target) candidates(h *patchHunk) (placement, *Error) {
 	return p, nil
 }
 
-// maxTrailing is the number of blank lines that may follow the last place that strongestAtEnd tries.
+// maxTrailing is the number of blank lines that may follow the last place that strongestAtEnd
+// tries.
 const maxTrailing = 64
 
-// strongestAtEnd finds the place of pat at the end of the file, at the first level that has one. Only
-// blank lines may follow.
+// strongestAtEnd finds the place of pat at the end of the file, at the first level that has one.
+// Only blank lines may follow.
 func (t *target) strongestAtEnd(pat []string) (level, []int) {
 	last := len(t.lines) - len(pat)
 	for l := levelExact; l < levels; l++ {

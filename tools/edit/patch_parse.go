@@ -169,8 +169,8 @@ func (p *patchParser) envelope() error {
 	return nil
 }
 
-// endsPatch reports whether a line is the end mark, perhaps with the end of the quote that the patch
-// is in.
+// endsPatch reports whether a line is the end mark, perhaps with the end of the quote that the
+// patch is in.
 func (p *patchParser) endsPatch(l string) bool {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(l), endMark)
 	return ok && (rest == "" || p.wrap.quote != 0 && rest[0] == p.wrap.quote && p.wrap.ends(rest))

@@ -7,8 +7,9 @@ import (
 )
 
 // checkPaths cleans the paths of a patch in place. It refuses a path that could leave the root, and
-// two names that could refer to the same file. Several sections may name one file if each can follow
-// the one before: updates follow anything but a deletion, and an addition follows a deletion.
+// two names that could refer to the same file. Several sections may name one file if each can
+// follow the one before: updates follow anything but a deletion, and an addition follows a
+// deletion.
 func checkPaths(files []PatchFile) error {
 	seen := &claims{map[string]named{}, map[string]named{}}
 	last := map[string]PatchOp{} // the latest section of each path, or a deletion for the source of a move

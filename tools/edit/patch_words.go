@@ -56,7 +56,8 @@ func operatorAt(s string) string {
 	return ""
 }
 
-// wordAt reads one word. If a quote in it does not end, open is set and n is where the quote begins.
+// wordAt reads one word. If a quote in it does not end, open is set and n is where the quote
+// begins.
 func wordAt(s string) (w shellWord, n int, open bool) {
 	for n < len(s) {
 		switch c := s[n]; {

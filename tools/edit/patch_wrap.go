@@ -172,8 +172,8 @@ func (w *wrapper) ends(l string) bool {
 	return strings.Trim(strings.TrimPrefix(l, w.end), `'"()}; `) == ""
 }
 
-// body returns the lines of the patch as the shell would pass them; ok is false if the quotes around
-// them make that unclear.
+// body returns the lines of the patch as the shell would pass them; ok is false if the quotes
+// around them make that unclear.
 func (w *wrapper) body(lines []string) ([]string, bool) {
 	if w.tabs {
 		for i, l := range lines {

@@ -10,7 +10,8 @@ import (
 // TestPatchInCommand puts a patch into the shell commands that models put around it. The directory
 // that a command changes to counts; nothing but applying the patch may be asked for.
 //
-// Evidence: edit · A patch inside a shell command changes files of the directory that the command names, or none
+// Evidence: edit · A patch inside a shell command changes files of the directory that the command
+// names, or none
 func TestPatchInCommand(t *testing.T) {
 	const sub, top = "sub", ""
 	for _, tc := range []struct {
@@ -106,8 +107,8 @@ func TestPatchInCommand(t *testing.T) {
 	}
 }
 
-// TestPatchInQuotes refuses a patch whose text the quotes around it would change, and takes one whose
-// text they leave alone.
+// TestPatchInQuotes refuses a patch whose text the quotes around it would change, and takes one
+// whose text they leave alone.
 func TestPatchInQuotes(t *testing.T) {
 	for _, tc := range []struct {
 		name, quote, line string

@@ -8,10 +8,10 @@ import (
 )
 
 // keepPunct applies the change from old to new to the file's line, so that typographic characters
-// that the model could not see are kept where nothing changed. Only whole words that both lines begin
-// or end with are kept: a word that the model changed is as the model wrote it. text is the new line
-// without this treatment; it is returned if the change cannot be applied. The indentation is that of
-// text.
+// that the model could not see are kept where nothing changed. Only whole words that both lines
+// begin or end with are kept: a word that the model changed is as the model wrote it. text is the
+// new line without this treatment; it is returned if the change cannot be applied. The indentation
+// is that of text.
 func keepPunct(old, file, new, text string) string {
 	o, f, n := trimLeft(trimRight(old)), trimLeft(trimRight(file)), trimLeft(new)
 	if o == f {
@@ -25,8 +25,8 @@ func keepPunct(old, file, new, text string) string {
 	return indentOf(text) + f[:fileHead] + n[head:len(n)-tail] + f[len(f)-fileTail:]
 }
 
-// keptHead returns the length of the words that o and n begin with, up to a space in the file's line
-// f, and their length there.
+// keptHead returns the length of the words that o and n begin with, up to a space in the file's
+// line f, and their length there.
 func keptHead(o, f, n string) (head, fileHead int) {
 	if o == n {
 		return len(o), len(f)

@@ -276,9 +276,9 @@ func (e *evidence) unlessSame(window line, removed, added string) {
 	}
 }
 
-// lostIndent reports whether old lines differ from the file as lines do that lost their indentation:
-// all in the way that in explains, or some of them completely or by the same white space. If only lines of
-// brackets do, a line may be missing instead.
+// lostIndent reports whether old lines differ from the file as lines do that lost their
+// indentation: all in the way that in explains, or some of them completely or by the same white
+// space. If only lines of brackets do, a line may be missing instead.
 func lostIndent(in *indents, window []line, old []string) bool {
 	if in.clear() {
 		return true
@@ -312,8 +312,8 @@ func asInFile(window []line, old []string) []string {
 	return out
 }
 
-// indented returns the level at which lines with the indentation of the file match, if they match at
-// l with another.
+// indented returns the level at which lines with the indentation of the file match, if they match
+// at l with another.
 func (l level) indented() level {
 	if l == levelTrimPunct {
 		return levelRightPunct
@@ -393,8 +393,8 @@ func (r *renderer) setIndent(how reading, in *indents) (ok bool) {
 func (in *indents) scattered() bool { return in.rule == nil }
 
 // readScattered decides about new lines next to old lines with a scattered loss of indentation: if
-// they have any, and none is indented like the old text, they did not suffer the same. Lines of which
-// two levels were lost completely show that the slip leaves no line any indentation.
+// they have any, and none is indented like the old text, they did not suffer the same. Lines of
+// which two levels were lost completely show that the slip leaves no line any indentation.
 func (in *indents) readScattered(e evidence, new []string) reading {
 	if allBlank(new) {
 		return absolute // nothing is to be indented

@@ -96,8 +96,8 @@ var (
 	twice  = func(s string) string { return html.EscapeString(html.EscapeString(s)) }
 )
 
-// fancy replaces punctuation in the lines of the window in the file by what a word processor makes of
-// it. The edit stays as it is, without seeing that.
+// fancy replaces punctuation in the lines of the window in the file by what a word processor makes
+// of it. The edit stays as it is, without seeing that.
 func fancy(rnd *rand.Rand, e realEdit) (textCase, bool) {
 	lines := strings.Split(e.Content, "\n")
 	old := e.old()

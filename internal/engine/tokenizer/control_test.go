@@ -131,8 +131,9 @@ func TestRealVocabulariesKeepControlTokensOut(t *testing.T) {
 	}
 }
 
-// TestFillTokensOfQwen: the vocabulary qwen2 calls its tokens for code to be filled in user-defined.
-// Plain text does not write them, and its tokens for tool calls and thinking stay single tokens.
+// TestFillTokensOfQwen: the vocabulary qwen2 calls its tokens for code to be filled in
+// user-defined. Plain text does not write them, and its tokens for tool calls and thinking stay
+// single tokens.
 func TestFillTokensOfQwen(t *testing.T) {
 	tok := loadVocab(t, "qwen2")
 	for _, text := range []string{"<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|fim_pad|>", "<|repo_name|>", "<|file_sep|>"} {

@@ -25,9 +25,9 @@
 // Control tokens such as <|im_start|> frame a conversation, so text from outside must not be able
 // to write them: Encode with special false never yields one. With special true they are matched
 // wherever they are written, leftmost and longest first. User-defined tokens are ordinary text that
-// happens to be one token, and is recognised in both cases. A token is a control token if the file says so, or
-// if the file calls it user-defined but names it as BOS, EOS, padding and the like, or if its text
-// is well known to end a turn or to frame code to be filled in, such as <|fim_prefix|>.
+// happens to be one token, and is recognised in both cases. A token is a control token if the file
+// says so, or if the file calls it user-defined but names it as BOS, EOS, padding and the like, or
+// if its text is well known to end a turn or to frame code to be filled in, such as <|fim_prefix|>.
 //
 // # What is not reversed
 //

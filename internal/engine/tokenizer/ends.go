@@ -25,9 +25,9 @@ func endTexts() []string {
 	}
 }
 
-// fillTexts returns the texts of tokens that frame code to be filled in. They are control tokens whatever their type
-// says. A model that writes one of the last three groups has gone beyond its task; the first one
-// found of each counts.
+// fillTexts returns the texts of tokens that frame code to be filled in. They are control tokens
+// whatever their type says. A model that writes one of the last three groups has gone beyond its
+// task; the first one found of each counts.
 func fillTexts() [6][]string {
 	return [6][]string{
 		{"<|fim_prefix|>", "<fim-prefix>", "<fim_prefix>", "<｜fim▁begin｜>", "<PRE>", "▁<PRE>", "<|code_prefix|>", "<|prefix|>"},

@@ -83,8 +83,8 @@ func (r *Refusal) sizesSay(text string) bool {
 	return r.Window > 0 && r.Tokens > 0 && r.Tokens >= r.Window-r.Window/20
 }
 
-// above reports whether a number is above another one that could be a limit: both at least least, and
-// not of different magnitudes. numbers ascend.
+// above reports whether a number is above another one that could be a limit: both at least least,
+// and not of different magnitudes. numbers ascend.
 func above(numbers []int, least int) bool {
 	for i, limit := range numbers {
 		for _, n := range numbers[i+1:] {

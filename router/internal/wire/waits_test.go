@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestWait: a wait is obeyed wherever a server states it: in Retry-After, in the body as a field or in
-// words, or in the headers that say when a limit is reset.
+// TestWait: a wait is obeyed wherever a server states it: in Retry-After, in the body as a field or
+// in words, or in the headers that say when a limit is reset.
 //
 // Evidence: backends · A wait stated in a header, in the body or by the reset of a limit is obeyed
 func TestWait(t *testing.T) {
