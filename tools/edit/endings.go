@@ -21,7 +21,7 @@ func replaceCR(mark, body string, r Replacement) (Result, error) {
 	return res, err
 }
 
-// sameEndings gives the texts of a replacement the line endings of the body, unless it is the
+// sameEndings writes the texts of a replacement with the line endings of the body, unless it is the
 // purpose of the edit to change line endings. Carriage returns that are no line endings must be in
 // the file too: otherwise they are the half of a line ending, or nobody can say what they are.
 func sameEndings(body string, r Replacement) (Replacement, error) {

@@ -10,7 +10,7 @@ import (
 // entityPattern matches a character reference of HTML: named, decimal or hexadecimal.
 var entityPattern = regexp.MustCompile(`&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});`)
 
-// maxRounds is how many times a text may have been escaped.
+// maxRounds limits how many times a text may have been escaped.
 const maxRounds = 3
 
 // markup are the characters that escaping for HTML replaces.

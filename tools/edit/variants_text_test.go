@@ -129,7 +129,7 @@ func prettify(rnd *rand.Rand, s string) string {
 	return s
 }
 
-// unspliced reports whether a result is the intended one but for the punctuation of lines that
+// unspliced reports whether a result is the intended one except for the punctuation of lines that
 // changed, and every word there with typographic punctuation is a word of the file.
 func unspliced(e realEdit, window, lines []string, got string) bool {
 	out := strings.Split(got, "\n")
@@ -161,8 +161,8 @@ func unspliced(e realEdit, window, lines []string, got string) bool {
 	return true
 }
 
-// mixedFile gives the lines of a file random line endings. The lines outside the edit and those it
-// keeps must stay as they are.
+// mixedFile writes the lines of a file with random line endings. The lines outside the edit and
+// those it keeps must stay as they are.
 func mixedFile(rnd *rand.Rand, e realEdit) (textCase, bool) {
 	lines := strings.SplitAfter(e.Content, "\n")
 	for i := range lines {

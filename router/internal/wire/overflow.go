@@ -11,7 +11,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tokencount"
 )
 
-// Refusal is what a server says when it refuses a request.
+// Refusal holds the status, code and message with which a server refuses a request.
 type Refusal struct {
 	Status  int // 0 for an error in a stream
 	Code    string

@@ -23,7 +23,7 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// Limits are what a server takes.
+// Limits bounds the pictures that a server takes.
 type Limits struct {
 	Base64 int // bytes of the content in base64
 	Side   int // pixels of the longer side
