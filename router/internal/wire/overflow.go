@@ -113,7 +113,7 @@ func sizesIn(text string) []int {
 	var out []int
 	for _, m := range sizes.FindAllStringSubmatch(text, -1) {
 		n, err := strconv.Atoi(m[1])
-		if err != nil || n > 1<<31 {
+		if err != nil || n > 1<<30 {
 			continue
 		}
 		switch m[2] {
