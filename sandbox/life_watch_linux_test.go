@@ -192,6 +192,8 @@ func TestSilentBroker(t *testing.T) {
 	if err := unix.Kill(-b.proc.Pid, unix.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	// Its fork server, which is stopped too, cannot notice its end.
+	t.Cleanup(func() { _ = unix.Kill(-b.proc.Pid, unix.SIGKILL) })
 	eventually(t, "the stop of all its processes", func() bool {
 		all, err := proctree.List()
 		return err == nil && !slices.ContainsFunc(all, func(s proctree.Stat) bool { return s.PGID == b.proc.Pid && s.State != 'T' })
