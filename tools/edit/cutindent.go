@@ -52,6 +52,8 @@ func (m *inIndent) read() reading {
 		return unclear
 	}
 	switch {
+	case directive(m.new[0]), n == "" && m.flattened():
+		return unclear
 	case n == o:
 		return m.readRest()
 	case n == m.full:
@@ -128,6 +130,24 @@ func (t *target) literally(m inIndent, view string, at int) bool {
 	}
 	t.split()
 	return t.likelier(first, min(len(t.lines), first+len(m.old)), asIs, shifted) > much
+}
+
+// flattened reports whether the new text takes the indentation from the further lines of the old one
+// that it keeps. Then its first line may be at the margin too.
+func (m *inIndent) flattened() bool {
+	kept, flat := 0, 0
+	new := map[string]string{}
+	for _, l := range m.new[1:] {
+		new[trimLeft(l)] = indentOf(l)
+	}
+	for _, l := range m.old[1:] {
+		if x, ok := new[trimLeft(l)]; ok && !blank(l) && indentOf(l) != "" {
+			if kept++; x == "" {
+				flat++
+			}
+		}
+	}
+	return kept > 0 && flat == kept
 }
 
 // single reports whether only the first line of the old text has words.

@@ -142,8 +142,11 @@ func TestEditVariants(t *testing.T) {
 
 func isComma(r rune) bool { return r == ',' }
 
-// minMade is the percentage of the edits of kind A1 that must be made.
-const minMade = 95
+// Percentages of the edits of kind A1 that must be made. In a few edits a single one counts much.
+const (
+	minMade         = 95
+	minMadeOfSample = 92
+)
 
 func makeVariants(t *testing.T, edits []realEdit) {
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -171,8 +174,12 @@ func makeVariants(t *testing.T, edits []realEdit) {
 			t.Errorf("%s: %d of %d edits went wrong, %d may", kind, c.wrong, c.n(), allowed)
 		}
 	}
-	if c := *sum["A1"]; percent(c) < minMade {
-		t.Errorf("%.1f%% of the edits of A1 were made, want at least %d%%", percent(c), minMade)
+	want := minMade
+	if len(edits) < 1000 {
+		want = minMadeOfSample
+	}
+	if c := *sum["A1"]; percent(c) < float64(want) {
+		t.Errorf("%.1f%% of the edits of A1 were made, want at least %d%%", percent(c), want)
 	}
 }
 
