@@ -88,9 +88,9 @@ func readText(window []line, old, new []string) reading {
 	switch how := before.plus(after).verdict(); {
 	case before == evidence{} && after == evidence{}:
 		return middle()
-	case how == unclear || before != evidence{} && after != evidence{}:
+	case how == unclear || lead > 0 && tail > 0:
 		return how
-	default: // there are lines at one end only; those in the middle must not contradict them
+	default: // there are shared lines at one end only; those in the middle must not contradict them
 		if m := middle(); m != how && m != unclear {
 			return unclear
 		}
