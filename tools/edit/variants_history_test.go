@@ -22,6 +22,9 @@ func historyEdits(t testing.TB, repo string, n int) []realEdit {
 		}
 		return string(out)
 	}
+	if top, err := exec.Command("git", "-C", repo, "rev-parse", "--show-toplevel").Output(); err == nil { // not in a bare repository
+		repo = strings.TrimSpace(string(top))
+	}
 	commits := strings.Fields(git("log", "--no-merges", "--format=%H"))
 	var out []realEdit
 	for k := range commits {
