@@ -109,13 +109,16 @@ func (m *inIndent) readRest() reading {
 	return relative
 }
 
+// much is by how much one way to write a new text must be likelier than another to count: the
+// logarithm of a ratio.
+const much = 2
+
 // literally reports whether a new text of several lines for an old one of a single line fits the
 // file as it is, and much better than with the white space before the match on each line.
 func (t *target) literally(m inIndent, view string, at int) bool {
 	if !m.single() || !m.wholeEnd || blank(m.new[0]) || indentOf(m.new[0]) != "" || indentOf(m.old[0]) != "" {
 		return false
 	}
-	const much = 2
 	first := lineAt(view, at) - 1
 	var asIs, shifted []line
 	for i, l := range m.new {
@@ -130,6 +133,23 @@ func (t *target) literally(m inIndent, view string, at int) bool {
 	}
 	t.split()
 	return t.likelier(first, min(len(t.lines), first+len(m.old)), asIs, shifted) > much
+}
+
+// likelyAtMargin reports whether a new text of several lines whose first line begins at the margin,
+// and is another than that of the old text, fits the file much better there than behind the white
+// space before the match.
+func (t *target) likelyAtMargin(m inIndent, view string, at int) bool {
+	if m.single() || len(m.new) == 0 || blank(m.new[0]) || indentOf(m.new[0]) != "" || blank(m.old[0]) || trimRight(m.new[0]) == trimRight(m.old[0]) {
+		return false
+	}
+	first := lineAt(view, at) - 1
+	here, there := make([]line, len(m.new)), make([]line, len(m.new))
+	for i, l := range m.new {
+		here[i], there[i] = line{l, lf}, line{l, lf}
+	}
+	there[0].text = m.cut + there[0].text
+	t.split()
+	return t.likelier(first, min(len(t.lines), first+len(m.old)), here, there) > much
 }
 
 // flattened reports whether the new text takes the indentation from the further lines of the old one

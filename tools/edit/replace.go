@@ -235,7 +235,11 @@ func (t *target) exactly(view string, at []int, r Replacement) (*found, error) {
 	for _, i := range apart(at, len(r.Old)) {
 		c := change{i, i + len(r.Old), r.New}
 		if m, ok := atIndent(view, i, r); ok {
-			switch m.read() {
+			how := m.read()
+			if how == relative && !r.All && t.likelyAtMargin(m, view, i) {
+				how = unclear
+			}
+			switch how {
 			case absolute:
 				c.a -= len(m.cut)
 				f.strategy = levelNames[levelTrim]

@@ -119,6 +119,8 @@ func TestReplace(t *testing.T) {
 		{"decimal entities", "p(\"a\")\n", Replacement{Old: "p(&#34;a&#34;)", New: "p(&#34;b&#34;)"}, "p(\"b\")\n", "unescaped+exact"},
 		{"hexadecimal entities", "p('a')\n", Replacement{Old: "p(&#x27;a&#x27;)", New: "p(&#x27;b&#x27;)"}, "p('b')\n", "unescaped+exact"},
 		{"entities escaped twice", "a < b\n", Replacement{Old: "a &amp;lt; b", New: "a &amp;lt; c"}, "a < c\n", "unescaped+exact"},
+		{"old escaped twice, entities meant in new", "p(\"a\")\n", Replacement{Old: "p(&amp;#34;a&amp;#34;)", New: "p(\"a\", \"&lt;\")"}, "", ""},
+		{"closing bracket at the margin, first line of old stripped", "import (\n\t\"a\"\n\t\"b\"\n)\n\nfunc f() {\n\tg()\n}\n", Replacement{Old: "\"b\"\n)\n\nfunc f() {", New: ")\n\nfunc f() {"}, "", ""},
 		{"another entity in new", "if a < b {\n", Replacement{Old: "if a &lt; b {", New: "if a &gt; b {"}, "if a > b {\n", "unescaped+exact"},
 		{"entities and no indentation", "f:\n\tif a < b {\n\t\tc\n", Replacement{Old: "if a &lt; b {\n\tc", New: "if a &lt; b {\n\td"}, "f:\n\tif a < b {\n\t\td\n", "unescaped+indentation"},
 		{"entity that stands alone in old, plain and entity in new", "a < b\n", Replacement{Old: "a &lt; b", New: "a < b &lt; c"}, "", ""},
