@@ -152,8 +152,8 @@ func (t *target) likelyAtMargin(m inIndent, view string, at int) bool {
 	return t.likelier(first, min(len(t.lines), first+len(m.old)), here, there) > much
 }
 
-// flattened reports whether the new text takes the indentation from the further lines of the old one
-// that it keeps. Then its first line may be at the margin too.
+// flattened reports whether the new text takes the indentation from the further lines of the old
+// one that it keeps. Then its first line may be at the margin too.
 func (m *inIndent) flattened() bool {
 	kept, flat := 0, 0
 	new := map[string]string{}

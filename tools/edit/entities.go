@@ -54,8 +54,8 @@ type unescapedRound struct {
 	sure  bool              // the new text is either escaped like the old one or not at all
 }
 
-// unescapeRound undoes one round of escaping. The new text is taken as escaped like the old one if it
-// has references and none of the characters as themselves, and as plain if it has no references.
+// unescapeRound undoes one round of escaping. The new text is taken as escaped like the old one if
+// it has references and none of the characters as themselves, and as plain if it has no references.
 func unescapeRound(old, new string) unescapedRound {
 	u := unescapedRound{old: old, new: new, next: new, chars: entities(old), sure: true}
 	if len(u.chars) == 0 {
@@ -84,8 +84,8 @@ func unescapeRound(old, new string) unescapedRound {
 	return u
 }
 
-// further reports whether the new text can have been escaped once more than this round says, like the
-// old text: it changed, or has no references.
+// further reports whether the new text can have been escaped once more than this round says, like
+// the old text: it changed, or has no references.
 func (u *unescapedRound) further(new string) bool { return u.next != new || len(entities(new)) == 0 }
 
 // unescapedHTML tries the old text with its HTML entities undone.

@@ -222,8 +222,8 @@ func TestReplaceRefuses(t *testing.T) {
 	}
 }
 
-// TestEntitiesAreNamed refuses a text escaped for HTML whose plain form is not in the file either, and
-// says that it is escaped.
+// TestEntitiesAreNamed refuses a text escaped for HTML whose plain form is not in the file either,
+// and says that it is escaped.
 func TestEntitiesAreNamed(t *testing.T) {
 	_, err := Replace("if a < b {\n", Replacement{Old: "if a &lt; c {", New: "if a &lt; d {"})
 	if KindOf(err) != OverEscaped || !strings.Contains(err.Error(), "HTML entities (such as &lt;) where the file has the plain characters") {
