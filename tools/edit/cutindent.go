@@ -52,6 +52,8 @@ func (m *inIndent) read() reading {
 		return unclear
 	}
 	switch {
+	case directive(m.new[0]), n == "" && m.flattened():
+		return unclear
 	case n == o:
 		return m.readRest()
 	case n == m.full:
@@ -107,13 +109,16 @@ func (m *inIndent) readRest() reading {
 	return relative
 }
 
+// much is by how much one way to write a new text must be likelier than another to count: the
+// logarithm of a ratio.
+const much = 2
+
 // literally reports whether a new text of several lines for an old one of a single line fits the
 // file as it is, and much better than with the white space before the match on each line.
 func (t *target) literally(m inIndent, view string, at int) bool {
 	if !m.single() || !m.wholeEnd || blank(m.new[0]) || indentOf(m.new[0]) != "" || indentOf(m.old[0]) != "" {
 		return false
 	}
-	const much = 2
 	first := lineAt(view, at) - 1
 	var asIs, shifted []line
 	for i, l := range m.new {
@@ -128,6 +133,41 @@ func (t *target) literally(m inIndent, view string, at int) bool {
 	}
 	t.split()
 	return t.likelier(first, min(len(t.lines), first+len(m.old)), asIs, shifted) > much
+}
+
+// likelyAtMargin reports whether a new text of several lines whose first line begins at the margin,
+// and is another than that of the old text, fits the file much better there than behind the white
+// space before the match.
+func (t *target) likelyAtMargin(m inIndent, view string, at int) bool {
+	if m.single() || len(m.new) == 0 || blank(m.new[0]) || indentOf(m.new[0]) != "" || blank(m.old[0]) || trimRight(m.new[0]) == trimRight(m.old[0]) {
+		return false
+	}
+	first := lineAt(view, at) - 1
+	here, there := make([]line, len(m.new)), make([]line, len(m.new))
+	for i, l := range m.new {
+		here[i], there[i] = line{l, lf}, line{l, lf}
+	}
+	there[0].text = m.cut + there[0].text
+	t.split()
+	return t.likelier(first, min(len(t.lines), first+len(m.old)), here, there) > much
+}
+
+// flattened reports whether the new text takes the indentation from the further lines of the old
+// one that it keeps. Then its first line may be at the margin too.
+func (m *inIndent) flattened() bool {
+	kept, flat := 0, 0
+	new := map[string]string{}
+	for _, l := range m.new[1:] {
+		new[trimLeft(l)] = indentOf(l)
+	}
+	for _, l := range m.old[1:] {
+		if x, ok := new[trimLeft(l)]; ok && !blank(l) && indentOf(l) != "" {
+			if kept++; x == "" {
+				flat++
+			}
+		}
+	}
+	return kept > 0 && flat == kept
 }
 
 // single reports whether only the first line of the old text has words.

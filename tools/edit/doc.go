@@ -36,7 +36,7 @@
 //   - "line-numbers+…": after the line numbers before every line are removed, one of the steps
 //     above.
 //   - "unescaped+…": after backslash escapes are undone (\" or \n, or a whole round of them), one
-//     of the steps above.
+//     of the steps above; the same after HTML entities are undone, if the file has none.
 //   - "agreed": the old text is off by a few letters in one line, the new text has that very line
 //     as the file has it, and nothing else in the file comes near. The old text of that line then
 //     makes no difference to the result.
@@ -44,15 +44,20 @@
 //     one of the steps above, and the edit was merged into today's file.
 //
 // Lines that old and new text share are kept as they are in the file, byte for byte. If the step
-// ignored indentation, the other lines of the new text are indented as the file is: the model's
-// indentation must differ from the file's in the same way on all matched lines (more, less, tabs
-// for spaces), and that difference is then applied to the new ones. If it does not, or if the
-// indentation of a new line is unclear, the edit is refused as [Indentation]. It is also refused if
+// ignored indentation, the new text decides how its other lines are indented. Either it has the
+// slip of the old text: then the model's indentation must differ from the file's in the same way on
+// all matched lines (more, less, tabs for spaces), and that difference is applied to the new lines.
+// Or it has the indentation of the file: then it is written as it is. The same holds for an exact
+// match whose first line lacks indentation. If both can be meant, or if the indentation of a new
+// line is unclear, the edit is refused as [Indentation]. It is also refused if
 // the file has another place with the exact indentation of the old text and half of its lines:
 // somebody has changed that place, and the match is a block that happens to be similar.
 //
-// The new text is always literal; nothing like $1 is expanded. Byte order mark, line endings and a
-// missing final newline stay as they are in the file.
+// The new text is always literal; nothing like $1 is expanded. Byte order mark, line endings (also
+// CR alone) and a missing final newline stay as they are in the file, whatever the texts use.
+// Typographic characters of the file stay in words that the edit leaves alone, and only there. A
+// new text with HTML entities for markup is refused if the old text and the file have none, unless
+// the edit does nothing but escape.
 //
 // # Limits
 //
@@ -64,6 +69,9 @@
 //   - Unicode folding works on whole lines only: an old text that is part of a line with
 //     typographic quotes is refused.
 //   - Elisions (...) are always refused, never expanded.
+//   - An old text may lack exactly the indentation by which the edit moves its first and last
+//     lines. Then the new text looks as if it lacked that too, and is indented wrongly: about 1 in
+//     10,000 edits with wrong indentation.
 //   - [CheckSyntax] needs a check by the host for languages other than Go and JSON.
 //   - An old text whose first line lost its indentation and that has other slips is refused in
 //     about one of seven cases.
@@ -71,6 +79,8 @@
 // # Terms
 //
 //   - ladder: the steps above, in order.
+//   - reading: one of two ways to understand the indentation of a new text, like the old text
+//     (relative) or like the file (absolute).
 //   - slip: a small mistake of the model in the text that it quotes.
 //   - rival: another place of the file that speaks against a match, because it has the exact
 //     indentation of the old text and half of its lines.

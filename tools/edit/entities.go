@@ -45,60 +45,71 @@ func hasRaw(s, char string) bool {
 	return strings.Contains(entityPattern.ReplaceAllString(s, ""), char)
 }
 
-// unescapeRound undoes one round of escaping for HTML in both texts of an edit. The new text is
-// taken as escaped like the old one if it has references and none of the characters as themselves,
-// and as plain if it has no references. sure is false if it is neither.
-func unescapeRound(old, new string) (o, n string, chars map[string]string, sure bool) {
-	chars = entities(old)
-	if len(chars) == 0 {
-		return old, new, nil, true
+// unescapedRound is both texts of an edit with one round of escaping for HTML undone.
+type unescapedRound struct {
+	old   string
+	new   string            // if this is the last round
+	next  string            // the new text for a further round: only what old has is undone
+	chars map[string]string // what was undone in old
+	sure  bool              // the new text is either escaped like the old one or not at all
+}
+
+// unescapeRound undoes one round of escaping. The new text is taken as escaped like the old one if
+// it has references and none of the characters as themselves, and as plain if it has no references.
+func unescapeRound(old, new string) unescapedRound {
+	u := unescapedRound{old: old, new: new, next: new, chars: entities(old), sure: true}
+	if len(u.chars) == 0 {
+		return u
 	}
-	o = decodeEntities(old, chars)
+	u.old = decodeEntities(old, u.chars)
 	found := entities(new)
 	if len(found) == 0 {
-		return o, new, chars, true
+		return u
 	}
 	escapes := map[string]string{}
-	sure = true
 	for c, m := range found {
 		switch {
 		case hasRaw(new, c) || hasRaw(old, c): // this character is not always escaped
-			sure = false
-		case chars[c] != "" || len(c) == 1 && strings.Contains(markup, c):
+			u.sure = false
+		case u.chars[c] != "" || len(c) == 1 && strings.Contains(markup, c):
 			escapes[c] = m
-		case chars["&"] != "":
-			sure = false // escaping would have replaced its &
+		case u.chars["&"] != "":
+			u.sure = false // escaping would have replaced its &
 		}
 	}
-	for c := range chars {
-		sure = sure && !hasRaw(new, c)
+	for c := range u.chars {
+		u.sure = u.sure && !hasRaw(new, c)
 	}
-	return o, decodeEntities(new, escapes), chars, sure
+	u.new, u.next = decodeEntities(new, escapes), decodeEntities(new, u.chars)
+	return u
 }
 
-// unescaped tries the old text with its HTML entities undone.
+// further reports whether the new text can have been escaped once more than this round says, like
+// the old text: it changed, or has no references.
+func (u *unescapedRound) further(new string) bool { return u.next != new || len(entities(new)) == 0 }
+
+// unescapedHTML tries the old text with its HTML entities undone.
 func (t *target) unescapedHTML(r Replacement) (*found, error) {
+	sure := true
 	for range maxRounds {
-		o, n, chars, sure := unescapeRound(r.Old, r.New)
-		if len(chars) == 0 {
+		u := unescapeRound(r.Old, r.New)
+		if len(u.chars) == 0 {
 			return nil, nil
 		}
-		r.Old, r.New = o, n
-		f, err := t.plain(r)
-		if err != nil || f == nil && sure {
-			if err != nil {
-				return nil, err
-			}
-			continue
+		f, err := t.plain(Replacement{Old: u.old, New: u.new, All: r.All})
+		if err != nil {
+			return nil, err
 		}
 		if f == nil {
-			return nil, nil
+			sure = sure && u.further(r.New)
+			r.Old, r.New = u.old, u.next
+			continue
 		}
-		if why := t.entityDoubt(chars, sure); why != "" {
+		if why := t.entityDoubt(u.chars, sure && u.sure); why != "" {
 			return nil, refuse(OverEscaped, "the old text matches once its HTML entities are undone, but "+why, plainAdvice)
 		}
 		f.strategy = "unescaped+" + f.strategy
-		f.notes = append(f.notes, entityNote(chars))
+		f.notes = append(f.notes, entityNote(u.chars))
 		return f, nil
 	}
 	return nil, nil
@@ -148,6 +159,11 @@ func (t *target) escapedNew(old, new, added string) *Error {
 	}
 	if len(found) == 0 || hasRaw(added, "<") || hasRaw(added, ">") || hasRaw(added, "&") {
 		return nil
+	}
+	for c := range entities(old) {
+		if len(c) == 1 && strings.Contains(markup, c) {
+			return nil // the old text is of a file with entities
+		}
 	}
 	in := entities(t.lf)
 	for c := range found {

@@ -36,13 +36,14 @@ func FuzzReplace(f *testing.F) {
 		if again, err := Replace(content, r); err != nil || again.Content != res.Content {
 			t.Fatalf("the second time: %q, %v", again.Content, err)
 		}
-		if base != "" || old == "" || strings.Contains(content+old, "\r") || strings.HasPrefix(content+old, bom) || strings.HasPrefix(old, bom) {
+		if base != "" || old == "" || strings.Contains(content+old+new, "\r") || strings.HasPrefix(content+old, bom) || strings.HasPrefix(old, bom) {
 			return
 		}
 		switch at := occurrences(content, old); {
 		case len(at) == 0:
-		case all && res.Content != strings.ReplaceAll(content, old, new):
+		case all && res.Strategy == "exact" && res.Content != strings.ReplaceAll(content, old, new):
 			t.Fatalf("not all replaced: %q", res.Content)
+		case res.Strategy != "exact": // the match began in the indentation of a line
 		case !all && (len(at) > 1 || res.Content != strings.Replace(content, old, new, 1)):
 			t.Fatalf("%d exact matches: %q", len(at), res.Content)
 		}

@@ -62,16 +62,16 @@ func (in *indents) clear() bool {
 
 // place describes where in the old text a new line belongs: before line at. run is the number of
 // new lines inserted there together, and first reports whether the line is the first of the new
-// text.
+// text. margin reports that the line stands at the margin in any case.
 type place struct {
-	at, run int
-	first   bool
+	at, run       int
+	first, margin bool
 }
 
 // translate returns the file's indentation for a new line that the model indented with x.
 func (in *indents) translate(x string, p place) (string, bool) {
 	y, ok := in.translated(x, p)
-	if !ok {
+	if !ok || p.margin && y != "" {
 		return "", false
 	}
 	return y, true

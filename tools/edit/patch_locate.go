@@ -64,7 +64,7 @@ func (t *target) candidates(h *patchHunk) (placement, *Error) {
 			}
 		}
 	}
-	if len(p.at) == 0 {
+	if len(p.at) == 0 && !h.plain {
 		if u, err := t.unescapeHunk(h); u != nil || err != nil {
 			if u != nil {
 				return *u, nil
@@ -451,35 +451,48 @@ func (p *placement) added() []string {
 // unescapeHunk tries a hunk with its HTML entities undone. It returns nil if that does not help.
 func (t *target) unescapeHunk(h *patchHunk) (*placement, *Error) {
 	p := newPlacement(h.lines)
-	old, added := strings.Join(p.old, lf), strings.Join(p.added(), lf)
-	o, n, chars, sure := unescapeRound(old, added)
-	if len(chars) == 0 || h.rounds == maxRounds {
-		return nil, nil
-	}
-	u := *h
-	u.rounds++
-	u.lines = make([]patchLine, len(h.lines))
-	olds, news := strings.Split(o, lf), strings.Split(n, lf)
-	if len(olds) != len(p.old) || len(news) != max(1, len(p.added())) {
-		return nil, nil // an entity stands for a line break
-	}
-	for i, l := range h.lines {
-		if l.op == '+' {
-			u.lines[i], news = patchLine{l.op, news[0]}, news[1:]
-		} else {
-			u.lines[i], olds = patchLine{l.op, olds[0]}, olds[1:]
+	old, added, sure := strings.Join(p.old, lf), strings.Join(p.added(), lf), true
+	for range maxRounds {
+		u := unescapeRound(old, added)
+		plain := h.withText(u.old, u.new)
+		if len(u.chars) == 0 || plain == nil {
+			return nil, nil
 		}
+		q, err := t.candidates(plain)
+		if err == nil {
+			if why := t.entityDoubt(u.chars, sure && u.sure); why != "" {
+				return nil, &Error{Kind: OverEscaped, Detail: "the hunk matches once its HTML entities are undone, but " + why, Advice: plainAdvice}
+			}
+			q.note = strings.TrimPrefix(q.note+"; "+entityNote(u.chars), "; ")
+			return &q, nil
+		}
+		if err.Kind != NotFound && err.Kind != AlreadyApplied && err.Kind != Elided && err.Kind != OverEscaped {
+			return nil, err
+		}
+		sure = sure && u.further(added)
+		old, added = u.old, u.next
 	}
-	q, err := t.candidates(&u)
-	if err != nil && (err.Kind == NotFound || err.Kind == AlreadyApplied || err.Kind == Elided) {
-		return nil, nil
+	return nil, nil
+}
+
+// withText returns the hunk with other old and new lines, or nil if their number differs.
+func (h *patchHunk) withText(old, added string) *patchHunk {
+	out := *h
+	out.plain = true
+	out.lines = make([]patchLine, len(h.lines))
+	olds, news := strings.Split(old, lf), strings.Split(added, lf)
+	for i, l := range h.lines {
+		from := &olds
+		if l.op == '+' {
+			from = &news
+		}
+		if len(*from) == 0 {
+			return nil
+		}
+		out.lines[i], *from = patchLine{l.op, (*from)[0]}, (*from)[1:]
 	}
-	if err != nil {
-		return nil, err
+	if left := strings.Join(append(olds, news...), ""); left != "" {
+		return nil
 	}
-	if why := t.entityDoubt(chars, sure); why != "" {
-		return nil, &Error{Kind: OverEscaped, Detail: "the hunk matches once its HTML entities are undone, but " + why, Advice: plainAdvice}
-	}
-	q.note = strings.TrimPrefix(q.note+"; "+entityNote(chars), "; ")
-	return &q, nil
+	return &out
 }

@@ -42,7 +42,7 @@ type patchHunk struct {
 	anchors []string // the text of its @@ lines
 	lines   []patchLine
 	eof     bool // it ends with *** End of File
-	rounds  int  // how often its HTML entities were undone
+	plain   bool // its HTML entities were undone
 }
 
 // hasCR reports whether a line of the hunk has a carriage return in it.

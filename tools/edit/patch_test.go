@@ -120,6 +120,14 @@ func TestApplyPatch(t *testing.T) {
 		{"byte order mark", files{"a": bom + "x\ny\n"}, envelope("*** Update File: a", "@@", "-x", "+z"), files{"a": bom + "z\ny\n"}},
 		{"trailing space in the file", files{"a": "x  \ny\n"}, envelope("*** Update File: a", "@@", " x", "-y", "+z"), files{"a": "x  \nz\n"}},
 		{"indentation off", files{"a": "f:\n\tx\n\ty\n"}, envelope("*** Update File: a", "@@", "     x", "-    y", "+    z", "+    w"), files{"a": "f:\n\tx\n\tz\n\tw\n"}},
+		{"context without indentation", files{"a": "f:\n\tx\n\ty\n\tz\n"}, envelope("*** Update File: a", "@@", " x", "-y", "+\tw", " z"), files{"a": "f:\n\tx\n\tw\n\tz\n"}},
+		{"old lines without indentation", files{"a": "f:\n\tif x {\n\t\ty\n\t}\n"}, envelope("*** Update File: a", "@@", " if x {", "-y", "+\t\tz", "+\t\tw", " }"), files{"a": "f:\n\tif x {\n\t\tz\n\t\tw\n\t}\n"}},
+		{"old lines dedented", files{"a": "f:\n    if x:\n        y\n"}, envelope("*** Update File: a", "@@", " if x:", "-    y", "+        z"), files{"a": "f:\n    if x:\n        z\n"}},
+		{"context lines without their marker", files{"a": "f:\n    open()\n    read()\n"}, "*** Begin Patch\n*** Update File: a\n@@\n    open()\n-    read()\n+    close()\n*** End Patch", files{"a": "f:\n    open()\n    close()\n"}},
+		{"entities", files{"a": "if a < b && c {\n"}, envelope("*** Update File: a", "@@", "-if a &lt; b &amp;&amp; c {", "+if a &lt; b {"), files{"a": "if a < b {\n"}},
+		{"entities in the context", files{"a": "a < b\nc\n"}, envelope("*** Update File: a", "@@", " a &lt; b", "-c", "+d"), files{"a": "a < b\nd\n"}},
+		{"entities on purpose", files{"a": "a & b\n"}, envelope("*** Update File: a", "@@", "-a & b", "+a &amp; b"), files{"a": "a &amp; b\n"}},
+		{"dash in a word that changes", files{"a": "range—end x\n"}, envelope("*** Update File: a", "@@", "-range-end x", "+range->end x"), files{"a": "range->end x\n"}},
 		{"blank context without its space", files{"a": "x\n\ny\n"}, "*** Begin Patch\n*** Update File: a\n@@\n x\n\n-y\n+z\n*** End Patch", files{"a": "x\n\nz\n"}},
 		{"blank context that is not there", files{"a": "x\ny\n"}, envelope("*** Update File: a", "@@", " ", " x", "-y", "+z", " "), files{"a": "x\nz\n"}},
 		{"overlapping context", files{"a": "1\n2\n3\n4\n5\n"}, envelope("*** Update File: a", "@@", " 1", "-2", "+b", " 3", "@@", " 3", "-4", "+d", " 5"), files{"a": "1\nb\n3\nd\n5\n"}},
@@ -145,7 +153,7 @@ func TestApplyPatch(t *testing.T) {
 }
 
 func TestApplyPatchRefuses(t *testing.T) {
-	abc := files{"a": "1\n2\n3\n2\n", "b": "x\n", "p.go": twoFuncs}
+	abc := files{"a": "1\n2\n3\n2\n", "b": "x\n", "p.go": twoFuncs, "p.py": "def f():\n    a()\n"}
 	for _, tc := range []struct {
 		name, patch string
 		kind        Kind
@@ -204,6 +212,8 @@ func TestApplyPatchRefuses(t *testing.T) {
 		{"new lines at an anchor", envelope("*** Update File: p.go", "@@ func b() int {", "+\ty := 1"), Malformed, "+ lines only"},
 		{"overlapping changes", envelope("*** Update File: a", "@@", "-1", "-2", "+9", "@@", "-2", "-3", "+9"), Conflict, "hunk 2"},
 		{"carriage return in a line", envelope("*** Update File: a", "@@", "-1", "+9\r8"), Malformed, "carriage return"},
+		{"entities in the new lines alone", envelope("*** Update File: a", "@@", " 1", "+x &lt; y"), OverEscaped, "&lt;"},
+		{"insertion with two readings", envelope("*** Update File: p.py", "@@", " a()", "+def g():", "+    b()"), Indentation, "like the file"},
 		{"one bad file spoils all", envelope("*** Add File: c", "+x", "*** Update File: b", "@@", "-y", "+z"), NotFound, "b: hunk 1"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -63,6 +63,19 @@ func cutBlankTail(s string) (string, bool) {
 	return s[:i], true
 }
 
+// withBorders looks for a place where an old text matches with its blank lines, but not exactly. at
+// is the line where peeled, the text without them, matches exactly. It returns the line of another
+// place, or 0.
+func (t *target) withBorders(old, peeled string, at int) int {
+	head := strings.Count(old[:strings.Index(old, peeled)], lf)
+	for _, i := range windows(levelTrimPunct, t.split(), splitBlock(old).lines) {
+		if i+head+1 != at {
+			return i + head + 1
+		}
+	}
+	return 0
+}
+
 func allBlank(ls []string) bool {
 	for _, l := range ls {
 		if !blank(l) {

@@ -38,7 +38,7 @@ func keptHead(o, f, n string) (head, fileHead int) {
 		if head == len(o) && head < len(n) && !isSpace(n[head]) || head == len(n) && head < len(o) && !isSpace(o[head]) {
 			continue
 		}
-		if k, ok := foldedPrefix(o[:head], f); ok && (k == len(f) || isSpace(f[k-1]) || isSpace(f[k])) {
+		if k, ok := foldedPrefix(o[:head], f); ok && (k == len(f) || isSpace(f[k-1]) || !isSpace(o[head-1]) && isSpace(f[k])) {
 			return head, k
 		}
 	}
@@ -52,7 +52,7 @@ func keptTail(o, f, n string) (tail, fileTail int) {
 		if !utf8.RuneStart(o[i]) || i > 0 && !isSpace(o[i]) && !isSpace(o[i-1]) || tail < len(n) && !isSpace(o[i]) && !isSpace(n[len(n)-tail-1]) {
 			continue
 		}
-		if k, ok := foldedSuffix(o[i:], f); ok && (k == len(f) || isSpace(f[len(f)-k]) || isSpace(f[len(f)-k-1])) {
+		if k, ok := foldedSuffix(o[i:], f); ok && (k == len(f) || isSpace(f[len(f)-k]) || !isSpace(o[i]) && isSpace(f[len(f)-k-1])) {
 			return tail, k
 		}
 	}

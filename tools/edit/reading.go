@@ -72,6 +72,12 @@ func readText(window []line, old, new []string) reading {
 	for i := len(old) - tail; i < len(old); i++ {
 		after.line(window[i], old[i], new[i+len(new)-len(old)])
 	}
+	if letters(strings.Join(old[:lead], "")) == 0 { // brackets alone are everywhere
+		before = evidence{}
+	}
+	if letters(strings.Join(old[len(old)-tail:], "")) == 0 {
+		after = evidence{}
+	}
 	middle := func() reading {
 		o, n := old[lead:len(old)-tail], new[lead:len(new)-tail]
 		if allBlank(o) {
@@ -82,9 +88,9 @@ func readText(window []line, old, new []string) reading {
 	switch how := before.plus(after).verdict(); {
 	case before == evidence{} && after == evidence{}:
 		return middle()
-	case how == unclear || before != evidence{} && after != evidence{}:
+	case how == unclear || lead > 0 && tail > 0:
 		return how
-	default: // there are lines at one end only; those in the middle must not contradict them
+	default: // there are shared lines at one end only; those in the middle must not contradict them
 		if m := middle(); m != how && m != unclear {
 			return unclear
 		}
@@ -142,9 +148,24 @@ func readInserted(window []line, old, added []string, before bool) reading {
 
 // line adds a line of the new text and its counterpart.
 func (e *evidence) line(window line, old, new string) {
-	if !blank(old) && !blank(new) {
+	if !blank(old) && !blank(new) && !directive(new) {
 		e.compare(indentOf(new), indentOf(old), indentOf(window.text))
 	}
+}
+
+// directive reports whether a line is for the preprocessor of C: those stand at the margin, however
+// deep the code around them is.
+func directive(l string) bool {
+	word, ok := strings.CutPrefix(l, "#")
+	if !ok {
+		return false
+	}
+	for _, d := range [...]string{"if", "ifdef", "ifndef", "else", "elif", "endif", "define", "undef", "include", "pragma", "error"} {
+		if rest, ok := strings.CutPrefix(word, d); ok && (rest == "" || isSpace(rest[0])) {
+			return true
+		}
+	}
+	return false
 }
 
 // firstOf returns the evidence of the first line of a new text.
@@ -346,6 +367,9 @@ func (t *target) settleReading(how reading, all evidence, i, end int, render fun
 		return nil, unclearIndent(i+1, twoReadings)
 	}
 	all.weak = false
+	if all.relative > 1 && all.absolute > 1 {
+		return nil, unclearIndent(i+1, twoReadings)
+	}
 	switch d := t.likelier(i, end, out, other); {
 	case d > minLikelier && all.verdict() != absolute:
 		return out, nil

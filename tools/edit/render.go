@@ -80,7 +80,7 @@ func (r *renderer) replaceRun(out []line, at, dels int, inserted []step) ([]line
 			text, _ = r.indent.translate(indentOf(text), place{at: at, run: len(inserted), first: s.new == 0})
 		case r.level >= levelTrim:
 			x := indentOf(text)
-			y, ok := r.indent.translate(x, place{at: at, run: len(inserted), first: s.new == 0})
+			y, ok := r.indent.translate(x, place{at: at, run: len(inserted), first: s.new == 0, margin: directive(text)})
 			if paired && x == indentOf(r.old[at+k]) && !blank(r.old[at+k]) {
 				y, ok = indentOf(r.window[at+k].text), true
 			}

@@ -208,6 +208,9 @@ func (t *target) plain(r Replacement) (*found, error) {
 	p, peeled := peel(r)
 	if peeled.any() {
 		if at := peeled.filter(t.lf, p.Old, occurrences(t.lf, p.Old)); len(at) > 0 {
+			if other := t.withBorders(r.Old, p.Old, lineAt(t.lf, at[0])); other > 0 && !r.All {
+				return nil, ambiguousAt([]int{lineAt(t.lf, at[0]), other}, ", once without its blank lines and once with other white space or punctuation")
+			}
 			f, err := t.exactly(t.lf, at, p)
 			if f != nil {
 				f.strategy = "blank-borders"
@@ -232,7 +235,11 @@ func (t *target) exactly(view string, at []int, r Replacement) (*found, error) {
 	for _, i := range apart(at, len(r.Old)) {
 		c := change{i, i + len(r.Old), r.New}
 		if m, ok := atIndent(view, i, r); ok {
-			switch m.read() {
+			how := m.read()
+			if how == relative && !r.All && t.likelyAtMargin(m, view, i) {
+				how = unclear
+			}
+			switch how {
 			case absolute:
 				c.a -= len(m.cut)
 				f.strategy = levelNames[levelTrim]

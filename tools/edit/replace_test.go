@@ -91,6 +91,49 @@ func TestReplace(t *testing.T) {
 		{"ellipsis sign", "wait…\nc\n", Replacement{Old: "wait...\nc", New: "wait...\nd"}, "wait…\nd\n", "punctuation"},
 
 		{"indentation missing", "f:\n\tif a {\n\t\tb\n\t}\n", Replacement{Old: "if a {\n\tb\n}", New: "if a {\n\tb\n\tc\n}"}, "f:\n\tif a {\n\t\tb\n\t\tc\n\t}\n", "indentation"},
+		{"indentation missing in old alone", "f:\n\tif a {\n\t\tb\n\t}\n", Replacement{Old: "if a {\n\tb\n}", New: "\tif a {\n\t\tb\n\t\tc\n\t}"}, "f:\n\tif a {\n\t\tb\n\t\tc\n\t}\n", "indentation"},
+		{"each line of old stripped", "f:\n\tif a {\n\t\tb\n\t}\n", Replacement{Old: "if a {\nb\n}", New: "\tif a {\n\t\tb\n\t\tc\n\t}"}, "f:\n\tif a {\n\t\tb\n\t\tc\n\t}\n", "indentation"},
+		{"old too deep, new not", "if a {\n\tb\n}\n", Replacement{Old: "\tif a {\n\t\tb\n\t}", New: "if a {\n\tb\n\tc\n}"}, "if a {\n\tb\n\tc\n}\n", "indentation"},
+		{"old with spaces, new with the file's tabs", "f:\n\tif a {\n\t\tb\n\t}\n", Replacement{Old: "    if a {\n        b\n    }", New: "\tif a {\n\t\tb\n\t\tc\n\t}"}, "f:\n\tif a {\n\t\tb\n\t\tc\n\t}\n", "indentation"},
+		{"one stripped line, new with indentation", "f:\n    return 1\n", Replacement{Old: "return 1", New: "    return 2"}, "f:\n    return 2\n", "indentation"},
+		{"one stripped line, several new ones", "f:\n    return 1\n", Replacement{Old: "return 1", New: "    x = 2\n    return x"}, "f:\n    x = 2\n    return x\n", "indentation"},
+		{"one stripped line, all places", "f:\n    g(1)\nh:\n    g(1)\n", Replacement{Old: "g(1)", New: "    g(2)", All: true}, "f:\n    g(2)\nh:\n    g(2)\n", "indentation"},
+		{"first line stripped, new with indentation", "f:\n    a()\n    b()\n", Replacement{Old: "a()\n    b()", New: "    a()\n    c()\n    b()"}, "f:\n    a()\n    c()\n    b()\n", "indentation"},
+		{"first line stripped in both", "f:\n    a()\n    b()\n", Replacement{Old: "a()\n    b()", New: "a()\n    c()\n    b()"}, "f:\n    a()\n    c()\n    b()\n", "exact"},
+		{"one stripped line in both", "f:\n    a()\n", Replacement{Old: "a()", New: "a()\n    b()"}, "f:\n    a()\n    b()\n", "exact"},
+		{"one stripped line deleted", "f:\n    a()\n    b()\n", Replacement{Old: "a()\n"}, "f:\n    b()\n", "indentation"},
+		{"part of a line at its beginning", "f:\n    return x\n", Replacement{Old: "return", New: "yield"}, "f:\n    yield x\n", "exact"},
+		{"operator at the beginning of a line", "a\n    && b\n", Replacement{Old: "&&", New: " ||"}, "a\n     || b\n", "exact"},
+		{"line of white space before the match", "a\n    \n    b\n", Replacement{Old: "\n    b", New: "    x\n    b"}, "a\n    x\n    b\n", "indentation"},
+		{"Makefile, old without tabs", "all:\n\tcc a.c\n", Replacement{Old: "all:\ncc a.c", New: "all:\n\tcc -O2 a.c"}, "all:\n\tcc -O2 a.c\n", "indentation"},
+		{"YAML, old dedented", "jobs:\n  test:\n    steps:\n      - a\n", Replacement{Old: "test:\n  steps:\n    - a", New: "  test:\n    steps:\n      - b\n      - a"}, "jobs:\n  test:\n    steps:\n      - b\n      - a\n", "indentation"},
+		{"Python, wrapped in both", "class C:\n    def f():\n        a()\n        b()\n", Replacement{Old: "a()\nb()", New: "if x:\n    a()\nb()"}, "class C:\n    def f():\n        if x:\n            a()\n        b()\n", "indentation"},
+		{"Python, one line with two readings", "class C:\n    def f(self):\n        a()\n", Replacement{Old: "a()", New: "a()\nb()"}, "", ""},
+		{"Python, a head and its body with two readings", "if a:\n    x()\n", Replacement{Old: "x()", New: "if y:\n    x()"}, "", ""},
+		{"only the indentation, which may be there already", "f:\n    a()\n", Replacement{Old: "a()", New: "    a()"}, "", ""},
+		{"a bracket that is deeper than in the file", "func c() {\n\tx := 1\n}\n", Replacement{Old: "func c() {\n\tx := 1\n\t}", New: "func c() {\n\tx := 2\n\t}"}, "", ""},
+		{"newline lost before a blank line", "  a\n\nb\n", Replacement{Old: "a \n", New: "c"}, "", ""},
+
+		{"entities in both", "if a < b && c {\n", Replacement{Old: "if a &lt; b &amp;&amp; c {", New: "if a &lt; b &amp;&amp; d {"}, "if a < b && d {\n", "unescaped+exact"},
+		{"entities in old alone", "if a < b && c {\n", Replacement{Old: "if a &lt; b &amp;&amp; c {", New: "if a < b && d {"}, "if a < b && d {\n", "unescaped+exact"},
+		{"decimal entities", "p(\"a\")\n", Replacement{Old: "p(&#34;a&#34;)", New: "p(&#34;b&#34;)"}, "p(\"b\")\n", "unescaped+exact"},
+		{"hexadecimal entities", "p('a')\n", Replacement{Old: "p(&#x27;a&#x27;)", New: "p(&#x27;b&#x27;)"}, "p('b')\n", "unescaped+exact"},
+		{"entities escaped twice", "a < b\n", Replacement{Old: "a &amp;lt; b", New: "a &amp;lt; c"}, "a < c\n", "unescaped+exact"},
+		{"old escaped twice, entities meant in new", "p(\"a\")\n", Replacement{Old: "p(&amp;#34;a&amp;#34;)", New: "p(\"a\", \"&lt;\")"}, "", ""},
+		{"closing bracket at the margin, first line of old stripped", "import (\n\t\"a\"\n\t\"b\"\n)\n\nfunc f() {\n\tg()\n}\n", Replacement{Old: "\"b\"\n)\n\nfunc f() {", New: ")\n\nfunc f() {"}, "", ""},
+		{"another entity in new", "if a < b {\n", Replacement{Old: "if a &lt; b {", New: "if a &gt; b {"}, "if a > b {\n", "unescaped+exact"},
+		{"entities and no indentation", "f:\n\tif a < b {\n\t\tc\n", Replacement{Old: "if a &lt; b {\n\tc", New: "if a &lt; b {\n\td"}, "f:\n\tif a < b {\n\t\td\n", "unescaped+indentation"},
+		{"entity that stands alone in old, plain and entity in new", "a < b\n", Replacement{Old: "a &lt; b", New: "a < b &lt; c"}, "", ""},
+		{"entities in a file that has them too", "a &lt; b\nc < d\n", Replacement{Old: "c &lt; d", New: "c &lt; e"}, "", ""},
+		{"entities of the file", "<b>a &lt; b</b>\n", Replacement{Old: "a &lt; b", New: "a &lt; c &amp; d"}, "<b>a &lt; c &amp; d</b>\n", "exact"},
+		{"file with escaped entities", "a &amp;lt; b\n", Replacement{Old: "a &amp;lt; b", New: "a &amp;lt; c"}, "a &amp;lt; c\n", "exact"},
+		{"entities in new alone", "a < b\nc\n", Replacement{Old: "a < b\nc", New: "a &lt; b\nd"}, "", ""},
+		{"entities in new lines alone", "return nil\n", Replacement{Old: "return nil", New: "if a &amp;&amp; b {\n\treturn nil\n}"}, "", ""},
+		{"entities on purpose", "Tom & Jerry\n", Replacement{Old: "Tom & Jerry", New: "Tom &amp; Jerry"}, "Tom &amp; Jerry\n", "exact"},
+		{"entities with tags", "<p>a</p>\n", Replacement{Old: "<p>a</p>", New: "<p>a &amp; b</p>"}, "<p>a &amp; b</p>\n", "exact"},
+		{"entities that are no markup", "a\n", Replacement{Old: "a", New: "a&nbsp;b&mdash;c"}, "a&nbsp;b&mdash;c\n", "exact"},
+		{"no entities", "a\n", Replacement{Old: "a", New: "x && y & z; &w"}, "x && y & z; &w\n", "exact"},
+
 		{"indentation too deep", "if a {\n\tb\n}\n", Replacement{Old: "\tif a {\n\t\tb\n\t}", New: "\tif a {\n\t\tif c {\n\t\t\tb\n\t\t}\n\t}"}, "if a {\n\tif c {\n\t\tb\n\t}\n}\n", "indentation"},
 		{"spaces for tabs", "f:\n\tif a {\n\t\tb\n\t}\n", Replacement{Old: "    if a {\n        b", New: "    if a {\n        if c {\n            b"}, "f:\n\tif a {\n\t\tif c {\n\t\t\tb\n\t}\n", "indentation"},
 		{"tabs for spaces", "f:\n  if a:\n    b\n", Replacement{Old: "\tif a:\n\t\tb", New: "\tif a:\n\t\tb\n\t\tif c:\n\t\t\td"}, "f:\n  if a:\n    b\n    if c:\n      d\n", "indentation"},
@@ -160,6 +203,7 @@ func TestReplaceRefuses(t *testing.T) {
 		{"elided", Replacement{Old: "func a() {\n\t// ...\n}", New: "func a() {\n}"}, Elided, nil, "ellipsis"},
 		{"elided in words", Replacement{Old: "func a() {\n\t// ... existing code ...\n}", New: "func a() {\n}"}, Elided, nil, "ellipsis"},
 		{"over-escaped", Replacement{Old: `package p\n\nfunc a() {`, New: `package p\n\nvar s = "\n"\nfunc a() {`}, OverEscaped, nil, "unescaped"},
+		{"entities in new", Replacement{Old: "func a() {", New: "func a() { // &lt;"}, OverEscaped, nil, "which the file has nowhere"},
 		{"odd indentation", Replacement{Old: "func c() {\n\t\tx := 1\n\t}", New: "y"}, Indentation, []int{13}, "exact indentation"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -175,6 +219,15 @@ func TestReplaceRefuses(t *testing.T) {
 				t.Errorf("lines (-want +got):\n%s", d)
 			}
 		})
+	}
+}
+
+// TestEntitiesAreNamed refuses a text escaped for HTML whose plain form is not in the file either,
+// and says that it is escaped.
+func TestEntitiesAreNamed(t *testing.T) {
+	_, err := Replace("if a < b {\n", Replacement{Old: "if a &lt; c {", New: "if a &lt; d {"})
+	if KindOf(err) != OverEscaped || !strings.Contains(err.Error(), "HTML entities (such as &lt;) where the file has the plain characters") {
+		t.Error(err)
 	}
 }
 

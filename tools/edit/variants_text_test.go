@@ -265,9 +265,8 @@ func (k *tally) count(t *testing.T, v textVariant, how string, c textCase, got s
 	case c.right(got):
 		k.right++
 	default:
-		k.wrong++
-		if k.wrong < *showWrong {
-			t.Errorf("%s%s: wrong\nold: %q\nnew: %q\ngot: %+q\n%s", how, v.name, c.r.Old, c.r.New, snip(got, c.content), wrongness(edited{}, got, c.content))
+		if k.wrong++; k.wrong <= *showWrong {
+			t.Logf("%s%s: wrong\nold: %q\nnew: %q\ngot: %+q\n%s", how, v.name, c.r.Old, c.r.New, snip(got, c.content), wrongness(edited{}, got, c.content))
 		}
 	}
 }
