@@ -72,7 +72,7 @@ func TestDecode(t *testing.T) {
 
 // TestFewCharacters: one accent in a file is enough to know Latin letters.
 func TestFewCharacters(t *testing.T) {
-	for _, word := range []string{"café", "déjà vu", "über", "Straße", "naïve", "señor", "10 µs", "São Paulo", "© 2004 Foo", "25 °C", "§ 3", "Ångström", "garçon"} {
+	for _, word := range []string{"café", "déjà vu", "über", "Straße", "naïve", "señor", "10 µs", "São Paulo", "Anhänge: ä ö ü ß Ä Ö Ü", "© 2004 Foo", "25 °C", "§ 3", "Ångström", "garçon"} {
 		data := encoded(t, "ISO-8859-1", "x = 1 # "+word+"\n")
 		got, _ := Decode(data)
 		if got.Name() != "ISO-8859-1" || !got.Sure || !strings.Contains(got.String, word) {
@@ -84,6 +84,7 @@ func TestFewCharacters(t *testing.T) {
 // TestDeclared: what a file says about its own encoding decides where the text alone does not.
 func TestDeclared(t *testing.T) {
 	for name, text := range map[string]string{
+		"ISO-8859-1":   "# -*- coding: iso-8859-1 -*-\nletters = 'ßàáâãäåæçèéêëìíîïðñòóôõöøùúûüýþÿ'\n",
 		"KOI8-U":       "# -*- coding: koi8-u -*-\nx = 'Файл'\n",
 		"ISO-8859-2":   "<?xml version=\"1.0\" encoding=\"ISO-8859-2\"?>\n<a>á</a>\n",
 		"Windows-1250": "/* vim: set fileencoding=cp1250 : */\nchar *s = \"á\";\n",

@@ -8,7 +8,7 @@ const (
 	lateCapital  = 5   // a capital after a small letter
 	insideWord   = 6   // a sign between two letters
 	allCapitals  = 1.5 // what a capital next to another saves
-	lonely       = 4   // a letter without another one next to it
+	lonely       = 9   // a letter without another one next to it, whichever it is
 	trailing     = 5   // what a byte of ASCII in a pair saves
 )
 
@@ -44,6 +44,7 @@ func (n *neighbours) judge(a, b, c rune) {
 	}
 	if before == noLetter && after == noLetter {
 		n.r.odd += lonely
+		n.r.counts[b]-- // a list of letters is in no language
 		return
 	}
 	for _, other := range []script{before, after} {

@@ -24,7 +24,10 @@ func detect(data []byte) (*codec, bool) {
 	if len(text) == 0 {
 		return utf8Codec, true
 	}
-	named := declared(data)
+	named, firm := declared(data)
+	if firm && read(named, text).broken == 0 {
+		return named, true
+	}
 	type verdict struct {
 		codec *codec
 		cost  float64
@@ -108,6 +111,7 @@ type reading struct {
 	counts map[rune]int // how often each occurs
 	total  int
 	broken int     // characters without a meaning
+	pairs  int     // characters of several bytes
 	odd    float64 // bits for neighbours that do not go together
 }
 
@@ -132,6 +136,9 @@ func read(c *codec, sample []byte) *reading {
 			r.counts[char]++
 		}
 		r.total++
+		if len(unit) > 1 {
+			r.pairs++
+		}
 		b = utf8.AppendRune(b, char)
 		if len(unit) > 1 && unit[len(unit)-1] < utf8.RuneSelf {
 			r.odd -= trailing // it explains a byte that would be a character of its own
@@ -150,5 +157,9 @@ func (r *reading) cost() float64 {
 
 // plausible reports whether the text may be one.
 func (r *reading) plausible() bool {
-	return r.cost() < floor*float64(r.total)+8 && r.broken*20 <= r.total
+	most := float64(floor)
+	if r.pairs*2 > r.total && r.broken == 0 {
+		most = rareGlyph // such a text does not come about by chance
+	}
+	return r.cost() < most*float64(r.total)+8 && r.broken*20 <= r.total
 }
