@@ -11,25 +11,25 @@ import (
 
 // event is the union of the fields of all stream events that this package reads.
 type event struct {
-	Type         wire.String       `json:"type"`
-	Index        wire.Int          `json:"index"`
-	ContentBlock json.RawMessage   `json:"content_block"`
-	Delta        json.RawMessage   `json:"delta"`
-	Usage        wire.Maybe[usage] `json:"usage"`
-	Message      wire.Maybe[struct {
-		Usage wire.Maybe[usage] `json:"usage"`
-	}] `json:"message"`
+	Type         string          `json:"type"`
+	Index        wire.Int        `json:"index"`
+	ContentBlock json.RawMessage `json:"content_block"`
+	Delta        json.RawMessage `json:"delta"`
+	Usage        *usage          `json:"usage"`
+	Message      struct {
+		Usage *usage `json:"usage"`
+	} `json:"message"`
 }
 
 // delta is the union of the deltas of blocks and of the message.
 type delta struct {
-	Type        wire.String     `json:"type"`
-	Text        wire.String     `json:"text"`
-	Thinking    wire.String     `json:"thinking"`
-	Signature   wire.String     `json:"signature"`
-	PartialJSON json.RawMessage `json:"partial_json"`
+	Type        string          `json:"type"`
+	Text        string          `json:"text"`
+	Thinking    string          `json:"thinking"`
+	Signature   string          `json:"signature"`
+	PartialJSON string          `json:"partial_json"`
 	Citation    json.RawMessage `json:"citation"`
-	StopReason  wire.String     `json:"stop_reason"`
+	StopReason  string          `json:"stop_reason"`
 }
 
 // usage holds the token counts of an event; counts that it leaves out stay as they were.
@@ -38,9 +38,9 @@ type usage struct {
 	CacheRead  wire.Int `json:"cache_read_input_tokens"`
 	CacheWrite wire.Int `json:"cache_creation_input_tokens"`
 	Output     wire.Int `json:"output_tokens"`
-	Details    wire.Maybe[struct {
+	Details    struct {
 		Thinking wire.Int `json:"thinking_tokens"`
-	}] `json:"output_tokens_details"`
+	} `json:"output_tokens_details"`
 }
 
 // decoder turns events into chunks. Bad input returns an error and never panics.
@@ -68,14 +68,14 @@ func (d *decoder) event(raw wire.Event) *agent.ModelError {
 		return streamError(raw.Data)
 	}
 	var ev event
-	if err := json.Unmarshal(raw.Data, &ev); err != nil {
+	if err := wire.Unmarshal(raw.Data, &ev); err != nil {
 		if !known(raw.Data) {
 			return nil // the API may add events at any time
 		}
 		return badEvent(raw, err)
 	}
 	if ev.Type == "" {
-		ev.Type = wire.String(raw.Name)
+		ev.Type = raw.Name
 	}
 	switch ev.Type {
 	case "error":
@@ -83,7 +83,7 @@ func (d *decoder) event(raw wire.Event) *agent.ModelError {
 	case "message":
 		return d.whole(raw)
 	case "message_start":
-		d.count(&ev.Message.V.Usage)
+		d.count(ev.Message.Usage)
 	case "content_block_start":
 		return d.start(raw, &ev)
 	case "content_block_delta":
@@ -120,15 +120,14 @@ func (d *decoder) emit(c agent.Chunk) { d.out = append(d.out, c) }
 
 // count merges token counts, which are running totals. The API does not include cached tokens in
 // input_tokens; the agent package's contract does.
-func (d *decoder) count(m *wire.Maybe[usage]) {
-	if !m.Set {
+func (d *decoder) count(u *usage) {
+	if u == nil {
 		return
 	}
-	u := &m.V
 	for _, c := range []struct {
 		to   *int64
 		from wire.Int
-	}{{&d.input, u.Input}, {&d.cacheRead, u.CacheRead}, {&d.cacheWrite, u.CacheWrite}, {&d.output, u.Output}, {&d.thinking, u.Details.V.Thinking}} {
+	}{{&d.input, u.Input}, {&d.cacheRead, u.CacheRead}, {&d.cacheWrite, u.CacheWrite}, {&d.output, u.Output}, {&d.thinking, u.Details.Thinking}} {
 		if c.from.Set {
 			*c.to = c.from.N
 		}
@@ -198,20 +197,20 @@ func (d *decoder) delta(raw wire.Event, ev *event) *agent.ModelError {
 		return nil
 	}
 	var x delta
-	if err := json.Unmarshal(ev.Delta, &x); err != nil {
+	if err := wire.Unmarshal(ev.Delta, &x); err != nil {
 		return badEvent(raw, err)
 	}
 	switch x.Type {
 	case "text_delta":
-		d.text(b, string(x.Text))
+		d.text(b, x.Text)
 	case "citations_delta":
 		b.citations = append(b.citations, x.Citation)
 	case "thinking_delta":
-		d.thought(b, string(x.Thinking))
+		d.thought(b, x.Thinking)
 	case "signature_delta":
-		b.signature += string(x.Signature)
+		b.signature += x.Signature
 	case "input_json_delta":
-		d.piece(b, wire.Text(x.PartialJSON))
+		d.piece(b, x.PartialJSON)
 	}
 	return nil
 }
@@ -259,16 +258,16 @@ func (d *decoder) stop(index int64) {
 }
 
 func (d *decoder) messageDelta(raw wire.Event, ev *event) *agent.ModelError {
-	d.count(&ev.Usage)
+	d.count(ev.Usage)
 	var x delta
 	if len(ev.Delta) == 0 {
 		return nil
 	}
-	if err := json.Unmarshal(ev.Delta, &x); err != nil {
+	if err := wire.Unmarshal(ev.Delta, &x); err != nil {
 		return badEvent(raw, err)
 	}
 	if x.StopReason != "" {
-		d.stopReason = string(x.StopReason)
+		d.stopReason = x.StopReason
 	}
 	return nil
 }
@@ -278,9 +277,9 @@ func (d *decoder) whole(raw wire.Event) *agent.ModelError {
 	var m struct {
 		Content    wire.List[json.RawMessage] `json:"content"`
 		StopReason wire.String                `json:"stop_reason"`
-		Usage      wire.Maybe[usage]          `json:"usage"`
+		Usage      *usage                     `json:"usage"`
 	}
-	if err := json.Unmarshal(raw.Data, &m); err != nil {
+	if err := wire.Unmarshal(raw.Data, &m); err != nil {
 		return badEvent(raw, err)
 	}
 	if len(m.Content) == 0 && m.StopReason == "" {
@@ -295,7 +294,7 @@ func (d *decoder) whole(raw wire.Event) *agent.ModelError {
 		}
 		d.stop(0)
 	}
-	d.count(&m.Usage)
+	d.count(m.Usage)
 	d.stopReason = string(m.StopReason)
 	return d.finish()
 }

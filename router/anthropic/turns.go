@@ -106,6 +106,9 @@ func (b *body) block(x *block, mark bool) {
 
 // members writes the fields that the server put on a call.
 func (b *body) members(fields map[string]json.RawMessage) {
+	if len(fields) == 0 {
+		return
+	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		b.key(name)
 		b.buf = append(b.buf, fields[name]...)

@@ -108,6 +108,9 @@ func (b *body) arguments(args json.RawMessage) { b.str(string(wire.Object(args))
 
 // members writes the fields of an object, sorted, without those that are written already.
 func (b *body) members(fields map[string]json.RawMessage, written ...string) {
+	if len(fields) == 0 {
+		return
+	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if !slices.Contains(written, name) {
 			b.raw(",")

@@ -11,62 +11,78 @@ import (
 )
 
 // chatEvent is one event of a chat completion stream, or a whole completion. Its fields are those
-// of OpenAI and of compatible servers; unknown ones are ignored. The types of package wire read
-// fields of an unexpected type as absent, since no field other than the answer's own may void it.
+// of OpenAI and of compatible servers; unknown ones are ignored.
 type chatEvent struct {
-	Choices wire.List[chatChoice] `json:"choices"`
-	Usage   wire.Maybe[chatUsage] `json:"usage"`
-	Error   json.RawMessage       `json:"error"`
-	Object  wire.String           `json:"object"` // "error": vLLM's bare error objects
-	Type    wire.String           `json:"type"`
+	Choices []chatChoice    `json:"choices"`
+	Usage   *chatUsage      `json:"usage"`
+	Error   json.RawMessage `json:"error"`
+	Object  string          `json:"object"` // "error": vLLM's bare error objects
+	Type    string          `json:"type"`
 }
 
 type chatChoice struct {
-	Index        wire.Int              `json:"index"`
-	Delta        wire.Maybe[chatDelta] `json:"delta"`
-	Message      wire.Maybe[chatDelta] `json:"message"` // in answers that are not streamed
-	FinishReason wire.String           `json:"finish_reason"`
-	Usage        wire.Maybe[chatUsage] `json:"usage"` // Kimi reports the usage here
+	Index        wire.Int   `json:"index"`
+	Delta        chatDelta  `json:"delta"`
+	Message      chatDelta  `json:"message"` // in answers that are not streamed
+	FinishReason string     `json:"finish_reason"`
+	Usage        *chatUsage `json:"usage"` // Kimi reports the usage here
 }
 
 type chatDelta struct {
-	Content          json.RawMessage            `json:"content"` // a string, or a list of parts (Mistral)
-	Refusal          wire.String                `json:"refusal"`
-	ReasoningContent json.RawMessage            `json:"reasoning_content"` // DeepSeek, Kimi, Qwen, vLLM, SGLang, llama.cpp
-	Reasoning        json.RawMessage            `json:"reasoning"`         // OpenRouter, Groq, Ollama, newer vLLM
-	ReasoningDetails wire.List[json.RawMessage] `json:"reasoning_details"` // OpenRouter: to be sent back unchanged
-	ToolCalls        wire.List[chatCall]        `json:"tool_calls"`
-	FunctionCall     wire.Maybe[chatFunction]   `json:"function_call"` // the oldest servers
+	Content          json.RawMessage     `json:"content"` // a string, or a list of parts (Mistral)
+	Refusal          string              `json:"refusal"`
+	ReasoningContent json.RawMessage     `json:"reasoning_content"` // DeepSeek, Kimi, Qwen, vLLM, SGLang, llama.cpp
+	Reasoning        json.RawMessage     `json:"reasoning"`         // OpenRouter, Groq, Ollama, newer vLLM
+	ReasoningDetails []json.RawMessage   `json:"reasoning_details"` // OpenRouter: to be sent back unchanged
+	ToolCalls        wire.List[chatCall] `json:"tool_calls"`
+	FunctionCall     *chatFunction       `json:"function_call"` // the oldest servers
 }
 
-type chatCall struct {
-	Index    wire.Int                 `json:"index"`
-	ID       wire.String              `json:"id"`
-	Function wire.Maybe[chatFunction] `json:"function"`
-
-	fields json.RawMessage // those that this package does not know
-}
-
-// UnmarshalJSON also keeps the fields that this package does not know.
-func (c *chatCall) UnmarshalJSON(data []byte) error {
-	type plain chatCall
-	if err := json.Unmarshal(data, (*plain)(c)); err != nil {
+// decodeChat reads an event. A field of an unexpected type counts as absent, so that a field which
+// nobody needs cannot void the answer.
+func decodeChat(data []byte, e *chatEvent) error {
+	err := json.Unmarshal(data, e)
+	if err == nil || !odd(err) {
 		return err
 	}
-	c.fields = wire.Unknown(data, "index", "id", "type", "function")
-	var outer struct {
-		Function json.RawMessage `json:"function"`
-	}
-	if json.Unmarshal(data, &outer) == nil {
-		if inner := wire.Unknown(outer.Function, "name", "arguments"); inner != nil {
-			c.fields = wire.Join(c.fields, "function", inner)
+	if len(e.Choices) == 0 { // a server may send its only choice without a list
+		var one struct {
+			Choices *chatChoice `json:"choices"`
+		}
+		if err := json.Unmarshal(data, &one); (err == nil || odd(err)) && one.Choices != nil {
+			e.Choices = []chatChoice{*one.Choices}
 		}
 	}
 	return nil
 }
 
+type chatCall struct {
+	index    wire.Int
+	id       string
+	function chatFunction
+	fields   json.RawMessage // those that this package does not know
+}
+
+// UnmarshalJSON also keeps the fields that this package does not know.
+func (c *chatCall) UnmarshalJSON(data []byte) error {
+	var fields, function map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return err
+	}
+	_ = c.index.UnmarshalJSON(fields["index"]) // never fails
+	c.id = wire.Quoted(fields["id"])
+	if json.Unmarshal(fields["function"], &function) == nil {
+		c.function = chatFunction{Name: wire.Quoted(function["name"]), Arguments: function["arguments"]}
+	}
+	c.fields = wire.Rest(fields, "index", "id", "type", "function")
+	if inner := wire.Rest(function, "name", "arguments"); inner != nil {
+		c.fields = wire.Join(c.fields, "function", inner)
+	}
+	return nil
+}
+
 type chatFunction struct {
-	Name      wire.String     `json:"name"`
+	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"` // a string, or from some servers an object
 }
 
@@ -99,7 +115,7 @@ func (d *chatDecoder) event(ev wire.Event, out []agent.Chunk) ([]agent.Chunk, er
 		return out, nil
 	}
 	var e chatEvent
-	if err := json.Unmarshal(data, &e); err != nil {
+	if err := decodeChat(data, &e); err != nil {
 		if ev.Partial && d.complete() {
 			return out, nil // a tail that was cut off after the answer was complete
 		}
@@ -109,9 +125,7 @@ func (d *chatDecoder) event(ev wire.Event, out []agent.Chunk) ([]agent.Chunk, er
 		failure, _ := parseError(data)
 		return out, d.m.modelError(0, failure)
 	}
-	if e.Usage.Set {
-		d.count(&e.Usage.V)
-	}
+	d.count(e.Usage)
 	for i := range e.Choices {
 		if c := &e.Choices[i]; c.Index.N == 0 {
 			out = d.choice(c, out)
@@ -135,19 +149,14 @@ func (e *chatEvent) failed() bool {
 }
 
 func (d *chatDecoder) choice(c *chatChoice, out []agent.Chunk) []agent.Chunk {
-	if c.Usage.Set {
-		d.count(&c.Usage.V)
-	}
-	if c.Delta.Set {
-		n := len(out)
-		out = d.delta(&c.Delta.V, wire.CallDelta{Last: c.FinishReason != ""}, out)
-		d.pieces = d.pieces || len(out) > n
-	}
-	if c.Message.Set && !d.pieces {
-		out = d.delta(&c.Message.V, wire.CallDelta{Whole: true}, out)
+	d.count(c.Usage)
+	n := len(out)
+	out = d.delta(&c.Delta, wire.CallDelta{Last: c.FinishReason != "" && c.FinishReason != "null"}, out)
+	if d.pieces = d.pieces || len(out) > n || len(c.Delta.ToolCalls) > 0; !d.pieces {
+		out = d.delta(&c.Message, wire.CallDelta{Whole: true}, out)
 	}
 	if c.FinishReason != "" && c.FinishReason != "null" {
-		d.reason = string(c.FinishReason)
+		d.reason = c.FinishReason
 	}
 	return out
 }
@@ -168,23 +177,23 @@ func (d *chatDecoder) delta(c *chatDelta, kind wire.CallDelta, out []agent.Chunk
 	}
 	if c.Refusal != "" {
 		d.refused = true
-		out = append(out, agent.TextDelta{Text: string(c.Refusal)})
+		out = append(out, agent.TextDelta{Text: c.Refusal})
 	}
 	d.calls.Next()
 	for i := range c.ToolCalls {
 		call := &c.ToolCalls[i]
-		kind.Index, kind.ID, kind.Fields = call.Index, string(call.ID), call.fields
-		out = d.call(kind, &call.Function.V, out)
+		kind.Index, kind.ID, kind.Fields = call.index, call.id, call.fields
+		out = d.call(kind, &call.function, out)
 	}
-	if c.FunctionCall.Set && len(c.ToolCalls) == 0 {
+	if c.FunctionCall != nil && len(c.ToolCalls) == 0 {
 		kind.Index = wire.Int{Set: true}
-		out = d.call(kind, &c.FunctionCall.V, out)
+		out = d.call(kind, c.FunctionCall, out)
 	}
 	return out
 }
 
 func (d *chatDecoder) call(kind wire.CallDelta, f *chatFunction, out []agent.Chunk) []agent.Chunk {
-	kind.Name, kind.Args = string(f.Name), wire.Text(f.Arguments)
+	kind.Name, kind.Args = f.Name, wire.Text(f.Arguments)
 	return d.calls.Add(kind, out)
 }
 

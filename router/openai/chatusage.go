@@ -13,14 +13,14 @@ type chatUsage struct {
 	Prompt        wire.Int `json:"prompt_tokens"`
 	Completion    wire.Int `json:"completion_tokens"`
 	Total         wire.Int `json:"total_tokens"`
-	PromptDetails wire.Maybe[struct {
+	PromptDetails struct {
 		Cached     wire.Int `json:"cached_tokens"`
 		CacheWrite wire.Int `json:"cache_write_tokens"`
 		Creation   wire.Int `json:"cache_creation_tokens"` // LiteLLM
-	}] `json:"prompt_tokens_details"`
-	CompletionDetails wire.Maybe[struct {
+	} `json:"prompt_tokens_details"`
+	CompletionDetails struct {
 		Reasoning wire.Int `json:"reasoning_tokens"`
-	}] `json:"completion_tokens_details"`
+	} `json:"completion_tokens_details"`
 	CacheHit      wire.Int `json:"prompt_cache_hit_tokens"`     // DeepSeek
 	Cached        wire.Int `json:"cached_tokens"`               // Kimi
 	CacheRead     wire.Int `json:"cache_read_input_tokens"`     // LiteLLM
@@ -29,6 +29,9 @@ type chatUsage struct {
 
 // count records a usage object; the last one is valid.
 func (d *chatDecoder) count(u *chatUsage) {
+	if u == nil {
+		return
+	}
 	prompt, completion, total := u.Prompt.N, u.Completion.N, u.Total.N
 	if prompt == 0 && completion == 0 && total == 0 {
 		return
@@ -36,10 +39,10 @@ func (d *chatDecoder) count(u *chatUsage) {
 	d.counted = true
 	d.usage = agent.Usage{
 		Input:       prompt,
-		CachedInput: max(u.PromptDetails.V.Cached.N, u.CacheHit.N, u.Cached.N, u.CacheRead.N),
-		CacheWrite:  max(u.PromptDetails.V.CacheWrite.N, u.PromptDetails.V.Creation.N, u.CacheCreation.N),
+		CachedInput: max(u.PromptDetails.Cached.N, u.CacheHit.N, u.Cached.N, u.CacheRead.N),
+		CacheWrite:  max(u.PromptDetails.CacheWrite.N, u.PromptDetails.Creation.N, u.CacheCreation.N),
 		Output:      completion,
-		Reasoning:   u.CompletionDetails.V.Reasoning.N,
+		Reasoning:   u.CompletionDetails.Reasoning.N,
 	}
 	if r := d.usage.Reasoning; r > 0 && total == prompt+completion+r {
 		d.usage.Output += r // xAI counts reasoning separately from the completion

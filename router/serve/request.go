@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
 // chatRequest is the body of POST /v1/chat/completions.
@@ -54,8 +55,8 @@ type chatTool struct {
 type chatMessage struct {
 	Role             string          `json:"role"`
 	Content          json.RawMessage `json:"content"`
-	ReasoningContent string          `json:"reasoning_content"`
-	Reasoning        string          `json:"reasoning"`
+	ReasoningContent wire.String     `json:"reasoning_content"`
+	Reasoning        wire.String     `json:"reasoning"`
 	ToolCalls        []chatCall      `json:"tool_calls"`
 	ToolCallID       string          `json:"tool_call_id"`
 }
@@ -63,8 +64,8 @@ type chatMessage struct {
 type chatCall struct {
 	ID       string `json:"id"`
 	Function struct {
-		Name      string `json:"name"`
-		Arguments string `json:"arguments"`
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"` // a text, or from some clients the object itself
 	} `json:"function"`
 }
 
@@ -251,11 +252,11 @@ func (m *chatMessage) assistant(parts []agent.Part) agent.Message {
 		thought = m.Reasoning
 	}
 	if thought != "" {
-		out.Parts = append(out.Parts, agent.Thinking{Text: thought})
+		out.Parts = append(out.Parts, agent.Thinking{Text: string(thought)})
 	}
 	out.Parts = append(out.Parts, parts...)
 	for _, c := range m.ToolCalls {
-		out.Parts = append(out.Parts, agent.ToolCall{ID: c.ID, Name: c.Function.Name, Args: json.RawMessage(c.Function.Arguments)})
+		out.Parts = append(out.Parts, agent.ToolCall{ID: c.ID, Name: c.Function.Name, Args: json.RawMessage(wire.Text(c.Function.Arguments))})
 	}
 	return out
 }

@@ -41,25 +41,31 @@ func FieldsOf(parts []agent.Part, owner, id string) map[string]json.RawMessage {
 	return found
 }
 
-// Unknown returns the members of a JSON object whose keys are not in known, as an object, or nil if
-// there are none or raw is no object. Members that are null are left out.
+// Unknown returns the members of a JSON object whose keys are not in known, as an object. It
+// returns nil if there are none or raw is no object. Members that are null are left out.
 func Unknown(raw json.RawMessage, known ...string) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &fields) != nil {
 		return nil
 	}
-	for _, k := range known {
-		delete(fields, k)
-	}
+	return Rest(fields, known...)
+}
+
+// Rest returns what [Unknown] does, for members that were read already.
+func Rest(fields map[string]json.RawMessage, known ...string) json.RawMessage {
+	var rest map[string]json.RawMessage
 	for k, v := range fields {
-		if string(v) == "null" {
-			delete(fields, k)
+		if !slices.Contains(known, k) && string(v) != "null" {
+			if rest == nil {
+				rest = map[string]json.RawMessage{}
+			}
+			rest[k] = v
 		}
 	}
-	if len(fields) == 0 {
+	if rest == nil {
 		return nil
 	}
-	return Members([]byte{'{'}, fields, '}')
+	return Members([]byte{'{'}, rest, '}')
 }
 
 // Members appends the members of an object between open and closed, sorted by key, so that the

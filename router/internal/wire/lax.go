@@ -3,13 +3,24 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"math"
 	"strconv"
+	"unicode/utf8"
 )
 
 // The types below decode a field of a server's answer without failing: a value of another type than
 // expected is absent, not an error, so that a field which nobody needs cannot void an answer.
 // encoding/json still refuses text that is not JSON.
+
+// Unmarshal decodes JSON. A field whose value is of another type than expected counts as absent.
+func Unmarshal(data []byte, v any) error {
+	err := json.Unmarshal(data, v)
+	if _, odd := errors.AsType[*json.UnmarshalTypeError](err); odd { // the other fields were read
+		return nil
+	}
+	return err
+}
 
 // Int is a whole number. It also reads floats and numbers in strings.
 type Int struct {
@@ -35,10 +46,14 @@ type String string
 // UnmarshalJSON reads a string.
 func (s *String) UnmarshalJSON(data []byte) error {
 	*s = ""
-	if len(data) > 0 && data[0] == '"' {
-		return json.Unmarshal(data, (*string)(s))
+	if len(data) < 2 || data[0] != '"' {
+		return nil
 	}
-	return nil
+	if inner := data[1 : len(data)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
+		*s = String(inner)
+		return nil
+	}
+	return json.Unmarshal(data, (*string)(s))
 }
 
 // Maybe is an object with the fields of T. Every value that is no object counts as absent.
@@ -100,6 +115,13 @@ func Text(raw json.RawMessage) string {
 		return s
 	}
 	return string(raw)
+}
+
+// Quoted returns the string in raw, or "" if it is no string.
+func Quoted(raw json.RawMessage) string {
+	var s String
+	_ = s.UnmarshalJSON(raw) // an invalid one stays empty
+	return string(s)
 }
 
 // Absent reports whether raw holds nothing: no value, null, false, or an empty text, object or

@@ -126,16 +126,19 @@ func Name(s, empty, more string) string {
 	if s == "" {
 		return empty
 	}
-	allowed := func(c rune) bool {
-		return alphanumeric(c) || c == '_' || c == '-' || (c > 0 && strings.ContainsRune(more, c))
-	}
-	if strings.IndexFunc(s, func(c rune) bool { return !allowed(c) }) < 0 {
-		return s
-	}
-	return strings.Map(func(c rune) rune {
-		if allowed(c) {
-			return c
+	for _, c := range s { // most names need no change
+		if !inName(c, more) {
+			return strings.Map(func(c rune) rune {
+				if inName(c, more) {
+					return c
+				}
+				return '_'
+			}, s)
 		}
-		return '_'
-	}, s)
+	}
+	return s
+}
+
+func inName(c rune, more string) bool {
+	return alphanumeric(c) || c == '_' || c == '-' || (c > 0 && strings.ContainsRune(more, c))
 }
