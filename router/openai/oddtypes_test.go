@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// TestOddTypes: a field of an unexpected type, which the answer does not need, does not void it, and
-// numbers that are floats or text are read.
+// TestOddTypes: a field of an unexpected type, which the answer does not need, does not void it,
+// and numbers that are floats or text are read.
 //
 // Evidence: backends · A field of an unexpected type never voids an answer
 func TestOddTypes(t *testing.T) {
@@ -83,8 +83,8 @@ func TestOddResponses(t *testing.T) {
 	}
 }
 
-// TestResponsesCalls: calls of the Responses API keep their own arguments, if a server announces them
-// with empty ones or puts all of them at one place of the output.
+// TestResponsesCalls: calls of the Responses API keep their own arguments, if a server announces
+// them with empty ones or puts all of them at one place of the output.
 func TestResponsesCalls(t *testing.T) {
 	added := func(index, id, more string) string {
 		return `data: {"type":"response.output_item.added","output_index":` + index + `,"item":{"type":"function_call","id":"i` + id + `","call_id":"` + id + `","name":"read"` + more + `}}` + "\n\n"

@@ -19,8 +19,8 @@ var declarations = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)content-type:[^\n]*charset=([-_.a-z0-9]+)`),
 }
 
-// declared returns the candidate that the beginning or the end of a file names, or nil. firm reports
-// that it is a declaration, and not only a name somewhere in the text.
+// declared returns the candidate that the beginning or the end of a file names, or nil. firm
+// reports that it is a declaration, and not only a name somewhere in the text.
 func declared(data []byte) (named *codec, firm bool) {
 	head, tail := data[:min(len(data), 2048)], data[max(0, len(data)-512):]
 	for _, part := range [][]byte{head, tail} {
