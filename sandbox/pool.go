@@ -68,6 +68,7 @@ type Pool struct {
 	once   closeOnce
 	work   sync.WaitGroup // goroutines that make spares, the keeper, and callers that make sandboxes
 	now    func() time.Time
+	memory func() sched.Pressure // the host's, except in tests
 
 	mu         sync.Mutex
 	plan       *sched.Schedule
@@ -135,7 +136,7 @@ func NewPool(cfg PoolConfig) (*Pool, error) {
 	}
 	cfg.WarmMax = max(cfg.Warm, cfg.WarmMax)
 	p := &Pool{
-		cfg: cfg, now: time.Now, leased: map[*lease]struct{}{},
+		cfg: cfg, now: time.Now, memory: memoryPressure, leased: map[*lease]struct{}{},
 		plan:   sched.New(cfg.Max, max(0, cfg.Queue), cfg.Aging),
 		demand: sched.Demand{Window: demandWindow},
 	}

@@ -110,7 +110,7 @@ func (p *Pool) keep() {
 			return
 		case <-t.C:
 		}
-		gone, more := p.trim(memoryPressure())
+		gone, more := p.trim(p.memory())
 		for _, s := range gone {
 			_ = s.close()
 		}
