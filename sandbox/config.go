@@ -26,7 +26,8 @@ type Config struct {
 	// with Floor TierNone gives plain processes.
 	Ceiling Tier
 
-	// ReadOnly lists further host paths that commands may read, at the same path.
+	// ReadOnly lists further host paths that commands may read, at the same path. The git directory
+	// of a linked work tree, a submodule or git's --separate-git-dir need not be named.
 	ReadOnly []string
 	// Writable lists further host directories that commands may change, at the same path. They are
 	// changed in place, even if the workspace is a snapshot.

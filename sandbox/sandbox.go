@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/luthier-dev/luthier/sandbox/internal/obeyed"
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
@@ -65,6 +67,7 @@ func Local(ctx context.Context, cfg Config) (Sandbox, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: open workspace: %w", err)
 	}
+	cfg.ReadOnly = append(cfg.ReadOnly, obeyed.OutsideGit(cmp.Or(cfg.Dir, cfg.Snapshot.live()))...)
 	ws, err := openWorkspace(ctx, &cfg)
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: open workspace: %w", err)

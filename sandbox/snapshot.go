@@ -25,6 +25,14 @@ func SnapshotCommit(dir, rev string) Snapshot { return Snapshot{dir: dir, rev: r
 
 func (s Snapshot) isZero() bool { return s == Snapshot{} }
 
+// live returns the directory, or "" if the snapshot is a commit's tree.
+func (s Snapshot) live() string {
+	if s.rev != "" {
+		return ""
+	}
+	return s.dir
+}
+
 // String returns the snapshot's name for messages, such as "/repo@HEAD".
 func (s Snapshot) String() string {
 	if s.rev == "" {

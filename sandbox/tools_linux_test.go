@@ -194,3 +194,39 @@ func TestRustupHome(t *testing.T) {
 		sh(t, open(t, Config{}), `mkdir -p "$RUSTUP_HOME/update-hashes" && test -d "$RUSTUP_HOME/toolchains/x"`)
 	}
 }
+
+// TestGitOfLinkedWorkTrees: git reads a linked work tree, a submodule and a separate git directory
+// as it reads a plain clone, and cannot write to what they have outside the workspace.
+//
+// Evidence: sandbox · git reads linked work trees, submodules and separate git directories
+func TestGitOfLinkedWorkTrees(t *testing.T) {
+	tier.Normal(t)
+	t.Parallel()
+	need(t, "git")
+	top := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "sh", "-ec", `git() { command git -c user.name=a -c user.email=a@example.com -c protocol.file.allow=always "$@"; }
+		git init -q main; cd main; echo one >a; echo other >b; git add .; git commit -qm one; git worktree add -q ../linked -b side; cd ..
+		git clone -q --separate-git-dir separate.git main separate
+		git init -q super; cd super; git submodule --quiet add ../main sub`)
+	cmd.Dir = top
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, tt := range []struct{ dir, outside string }{{"main", ""}, {"linked", "main/.git"}, {"separate", "separate.git"}, {"super/sub", "super/.git/modules/sub"}} {
+		dir := filepath.Join(top, tt.dir)
+		for _, cfg := range []Config{{Dir: dir}, {Snapshot: SnapshotDir(dir)}} {
+			sb := open(t, cfg)
+			got := sh(t, sb, "echo two >>a; git status --short; git log --format=%s; git diff --stat | tail -n 1; git checkout-index -f a && cat a")
+			if want := " M a\none\n 1 file changed, 1 insertion(+)\none\n"; got != want {
+				t.Errorf("%s, %v: git says %q, want %q", tt.dir, cfg, got, want)
+			}
+			if tt.outside == "" {
+				continue
+			}
+			outside := filepath.Join(top, tt.outside)
+			if got := sh(t, sb, "(echo x >"+outside+"/hooks/pre-commit || git commit -qam two) 2>/dev/null || echo refused"); got != "refused\n" {
+				t.Errorf("%s, %v: writing to the git directory outside says %q", tt.dir, cfg, got)
+			}
+		}
+	}
+}
