@@ -34,7 +34,7 @@ func (v *Vocab) Config() tokenizer.Config {
 	no := false
 	return tokenizer.Config{
 		Model: "gpt2", Pre: Pre, Pieces: v.Tokens, Kinds: v.Kinds, Merges: v.Merges,
-		BOS: v.first(endOfText), EOS: v.first(endOfTurn, endOfText), AddBOS: &no, AddEOS: &no,
+		BOS: v.first(endOfText), EOS: v.first(endOfTurn, endOfText), Pad: v.first(endOfText), AddBOS: &no, AddEOS: &no,
 	}
 }
 
