@@ -39,8 +39,17 @@ func compact(opts *Options, store agent.ArtifactStore, acfg *agent.Config) {
 	if !opts.offers(artifact.ReadTool) {
 		store = nil
 	}
-	price, _ := agent.DefaultPrices().Find(agent.ModelName(opts.Model))
-	c := compaction.New(compaction.Config{Model: opts.Model, Store: store, Prices: price})
+	cfg := opts.Compaction
+	if cfg.Model == nil {
+		cfg.Model = opts.Model
+	}
+	if cfg.Store == nil {
+		cfg.Store = store
+	}
+	if cfg.Prices == (agent.Price{}) {
+		cfg.Prices, _ = agent.DefaultPrices().Find(agent.ModelName(opts.Model))
+	}
+	c := compaction.New(cfg)
 	acfg.Compactor = c
 	// Record runs after the host's own middleware, so that whatever that middleware removes from a
 	// result is not kept in the store. It runs before the instructions of sub-folders, which must

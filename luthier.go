@@ -17,6 +17,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/checkpoint"
+	"github.com/luthier-dev/luthier/compaction"
 	"github.com/luthier-dev/luthier/retrieval"
 	"github.com/luthier-dev/luthier/sandbox"
 	"github.com/luthier-dev/luthier/tools"
@@ -71,6 +72,9 @@ type Options struct {
 	// ContextBudget is the number of tokens of a prompt beyond which the conversation is compacted.
 	// 0 means 150,000, or three quarters of the model's context if it declares a smaller one.
 	ContextBudget int
+	// Compaction says how outputs and conversations are shortened. An empty Model is the agent's,
+	// an empty Store is in the state directory.
+	Compaction compaction.Config
 	// NoCompaction leaves conversations and results unchanged: a prompt that is too long for the
 	// model ends the run.
 	NoCompaction bool

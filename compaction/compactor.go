@@ -29,9 +29,14 @@ type Config struct {
 	// KeepTurns is the number of latest model calls that stay unchanged while anything else can go;
 	// 0 means 6.
 	KeepTurns int
-	// ResultTokens is the approximate length to which longer outputs of commands are shortened as
-	// they are recorded; 0 means 400, negative leaves results unchanged. Lines of files are then
-	// never shortened.
+	// WholeTokens is the number of tokens up to which an output is recorded as it is, without
+	// terminal control; 0 means 4000, negative means that every output may be shortened. A longer
+	// log becomes a digest of about ResultTokens. Of other output, such as a table or a file's
+	// lines, the beginning and the end are kept, about WholeTokens together. A note says what was
+	// left out and how to read it.
+	WholeTokens int
+	// ResultTokens is the approximate length to which a log is shortened as it is recorded, if it
+	// is longer than WholeTokens; 0 means 400, negative leaves all results unchanged.
 	ResultTokens int
 	// WordsTokens is the approximate length to which the text that a model writes next to its calls
 	// is shortened as it is recorded; 0 means 120, negative leaves it unchanged. Drafts of code in
@@ -62,7 +67,7 @@ func New(cfg Config) *Compactor {
 	for _, d := range []struct {
 		p   *int
 		def int
-	}{{&cfg.KeepTurns, 6}, {&cfg.ResultTokens, 400}, {&cfg.WordsTokens, 120}, {&cfg.StubTokens, 60}} {
+	}{{&cfg.KeepTurns, 6}, {&cfg.WholeTokens, 4000}, {&cfg.ResultTokens, 400}, {&cfg.WordsTokens, 120}, {&cfg.StubTokens, 60}} {
 		if *d.p == 0 {
 			*d.p = d.def
 		}

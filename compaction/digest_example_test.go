@@ -24,6 +24,6 @@ func ExampleDigest() {
 	// FAIL	example.com/shop/cart	0.004s
 	// failed:
 	// TestTotal
-	//  cart_test.go:17: Total() = 41, want 42
+	//     cart_test.go:17: Total() = 41, want 42
 	// line 801 of the log: TestTotal
 }

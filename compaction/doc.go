@@ -17,8 +17,9 @@
 // The cheapest step goes first; each rung is used only if the one before does not make room.
 //
 //  1. As it is recorded ([Compactor.Record]). No request has sent a new result yet, so shortening
-//     it breaks no cache and costs nothing. Terminal noise goes and repeated lines are folded; long
-//     outputs of commands, searches and listings are reduced to their important lines; lines that
+//     it breaks no cache and costs nothing. Terminal control goes. Of an output of more than about
+//     4,000 tokens, a log is reduced to its important lines, and of anything else the beginning and
+//     the end stay; lines that
 //     are already in the context, such as those of a file that is read again or shown around an
 //     edit, become a pointer to the earlier result. Long text that a model writes next to its calls
 //     is reduced to its beginning, its end and the names in it. Lines of files are never shortened

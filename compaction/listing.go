@@ -45,7 +45,7 @@ func groupLines(text string) []group {
 func splitLine(line string) (head, item, join string) {
 	line = strings.TrimRight(line, " \r")
 	if file, rest, ok := strings.Cut(line, ":"); ok && rest != "" && !strings.ContainsAny(file, " \t") && strings.ContainsAny(file, "/.") && len(file) < 200 {
-		return file + ":", strings.TrimSpace(rest), "\n  "
+		return file + ":", rest, "\n  "
 	}
 	if !strings.ContainsAny(line, " \t") && strings.Contains(line, "/") && !strings.HasSuffix(line, ":") {
 		dir, base := path.Split(strings.TrimSuffix(line, "/"))

@@ -7,15 +7,17 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/ansi"
 	"github.com/luthier-dev/luthier/internal/artifact"
+	"github.com/luthier-dev/luthier/internal/digest"
 )
 
 // Record returns middleware that shortens results as they are recorded. This breaks no prompt
-// cache, since no request has sent them yet. Terminal noise is removed, repeated lines are folded,
-// long outputs of commands are reduced to their important lines with the full text kept in the
-// store, and lines that are already in the context are not repeated. The lines of files stay
-// unchanged. Without a store, Record removes only text without information. The middleware also
-// learns from each answer how the model counts tokens.
+// cache, since no request has sent them yet. Terminal control is removed. Logs that are longer than
+// Config.WholeTokens are reduced to their important lines, and other outputs as long to their
+// beginning and end, with the full text kept in the store. Lines that are already in the context
+// are not repeated. The lines of files stay unchanged. Without a store, Record removes only text
+// without information. The middleware also learns from each answer how the model counts tokens.
 func (c *Compactor) Record() agent.Middleware {
 	return func(next agent.Handler) agent.Handler {
 		return func(ctx context.Context, op *agent.Op) error {
@@ -118,49 +120,58 @@ func (c *Compactor) record(ctx context.Context, call agent.ToolCall, r agent.Too
 	return r, false
 }
 
-// condensed removes noise from the output of a command, a search or a listing. A long output is
-// reduced to its important lines.
+// condensed shortens the output of a command, a search or a listing that is too long to be kept as
+// it is: a log becomes a digest, and of anything else the beginning and the end stay.
 func (c *Compactor) condensed(ctx context.Context, a *action, text string, lossy bool) (string, bool) {
-	clean, folded := quiet(text)
-	if !lossy || isReport(text) {
-		return clean, len(clean) < len(text)
-	}
-	limit := c.resultLimit(a.kind)
+	plain := ansi.Strip(text)
 	all := c.original(ctx, text) // the original text, not the part that the tool left of it: the middle may hold the error
-	if len(all) > len(text) {
-		_, folded = quiet(all)
+	if c.meter.text(text) <= c.cfg.WholeTokens && (len(all) == len(text) || c.meter.text(all) <= c.cfg.WholeTokens) || !lossy || isReport(text) {
+		return plain, len(plain) < len(text)
 	}
-	size, now := c.meter.text(all), c.meter.text(folded)
-	body, mark := folded, foldedMark
-	if now > limit+limit/4 {
-		mark = extractMark
-		body = c.extract(a, folded, limit-40)
-	} else if now >= size*9/10 { // folding must save enough to be worth the note
-		body = ""
+	body, mark := "", extractMark
+	if code, _ := exitCode(text); a.kind == kindSearch || a.kind == kindList || c.cfg.WholeTokens < 0 || digest.IsLog(all, code) {
+		body, mark = c.shorterLog(a, text, all)
+	} else {
+		body, mark = c.ends(ansi.Strip(all), c.cfg.WholeTokens-60), endsMark
 	}
 	if body == "" {
-		return clean, len(clean) < len(text)
+		return plain, len(plain) < len(text)
 	}
 	if code, ok := exitCode(text); ok {
 		if got, ok := exitCode(body); !ok || got != code {
 			body += fmt.Sprintf("\n[exit code %d]", code)
 		}
 	}
-	note := fmt.Sprintf("%s%d tokens, %d lines", mark, size, strings.Count(all, "\n")+1)
+	note := fmt.Sprintf("%s%d tokens, %d lines", mark, c.meter.text(all), strings.Count(all, "\n")+1)
 	if h := c.store(ctx, a.title(), text); h != "" {
 		note += "; whole: " + artifact.ReadTool + " " + h + ", by lines or pattern"
 	}
 	return body + note + "]", true
 }
 
+// shorterLog returns a log without what repeats in it, or its digest if that is still too long, and
+// the mark that says which. The body is empty if neither would save enough to be worth the note.
+func (c *Compactor) shorterLog(a *action, text, all string) (body, mark string) {
+	limit := c.resultLimit(a.kind)
+	folded := digest.Fold(digest.Clean(all))
+	switch now := c.meter.text(folded); {
+	case now > limit+limit/4:
+		return c.extract(a, folded, limit-40), extractMark
+	case now >= c.meter.text(all)*9/10:
+		return "", ""
+	}
+	return folded, foldedMark
+}
+
 // Notes appended to results that were shortened as they were recorded.
 const (
 	extractMark = "\n[extract of "
 	foldedMark  = "\n[lines that repeat are folded: "
+	endsMark    = "\n[beginning and end of "
 )
 
 // isExtract reports whether a result was shortened as it was recorded.
 func isExtract(text string) bool {
 	i := strings.LastIndexByte(text, '\n')
-	return i >= 0 && strings.HasPrefix(text[i:], extractMark)
+	return i >= 0 && (strings.HasPrefix(text[i:], extractMark) || strings.HasPrefix(text[i:], endsMark))
 }

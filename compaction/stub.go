@@ -150,7 +150,7 @@ func (c *Compactor) extract(a *action, text string, tokens int) string {
 	}
 	code, _ := exitCode(text)
 	d := Digest(ToolOutput{Tool: a.tool, Command: a.command, Text: withoutStatus(text), ExitCode: code}, tokens)
-	return strings.TrimSpace(d.Text)
+	return strings.Trim(d.Text, "\n")
 }
 
 // withoutStatus drops the line at the end of an output in which the tool itself says how the

@@ -24,9 +24,10 @@ func (s *selection) render() Output {
 			b.WriteString("failed:\n")
 			heading = true
 		}
-		if it.seat > 0 && it.block > 1 {
+		if !it.laid && it.seat > 0 && it.block > 1 {
 			b.WriteByte(' ')
 		}
+		b.WriteString(it.lead)
 		b.WriteString(it.text)
 		b.WriteByte('\n')
 		facts = append(facts, Fact{it.kind, it.text, it.line})

@@ -15,15 +15,18 @@ type item struct {
 	kind  Kind
 	text  string
 	line  int
-	rank  int // items with lower ranks are taken first
-	block int // lines of a block are written together, in the order of blocks
-	seat  int // position within its block
+	lead  string // white space before text in the output; only if laid
+	laid  bool   // the text begins as the line of the output does, without wrappers' tags
+	rank  int    // items with lower ranks are taken first
+	block int    // lines of a block are written together, in the order of blocks
+	seat  int    // position within its block
 	cost  int
 	taken bool
 }
 
 type selection struct {
 	budget int
+	from   *numbered // the output
 	items  []item
 	blocks int
 }
@@ -53,7 +56,9 @@ func (s *selection) add(kind Kind, text string, line, rank, block, seat int) {
 	if text == "" {
 		return
 	}
-	s.items = append(s.items, item{kind: kind, text: text, line: line, rank: rank, block: block, seat: seat, cost: tokencount.Estimate(text) + 1})
+	lead, laid := s.from.lead(line, text)
+	s.items = append(s.items, item{kind: kind, text: text, line: line, lead: lead, laid: laid, rank: rank, block: block, seat: seat,
+		cost: tokencount.Estimate(lead+text) + 1})
 }
 
 // longest returns the maximum number of bytes that are kept of a line of kind k.
@@ -79,8 +84,8 @@ func shorten(s string, most int) string {
 	return s[:most] + "…"
 }
 
-// collect makes items from the findings.
-func (s *selection) collect(p *parser, in Input) {
+// collect makes items from the findings, and reports whether none of them is certain.
+func (s *selection) collect(p *parser, in Input) (unknown bool) {
 	if in.ExitCode != 0 {
 		s.add(KindExit, "exit code "+strconv.Itoa(in.ExitCode), 0, rankExit, 0, 0)
 	}
@@ -102,9 +107,11 @@ func (s *selection) collect(p *parser, in Input) {
 		}
 	}
 	s.tests(p)
-	if !s.loose(p, tests) {
-		s.unknown(in.Text)
+	if s.loose(p, tests) {
+		return false
 	}
+	s.unknown(in.Text)
+	return len(p.summaries) == 0
 }
 
 // unknown adds lines of an output in which nothing certain was found.

@@ -192,13 +192,15 @@ func roundTime(d time.Duration) time.Duration {
 	return d.Round(100 * time.Millisecond)
 }
 
-// withStatus appends what is known about a command to its output.
+// withStatus appends what is known about a command to its output, which stays as it is.
 func withStatus(text, status string) string {
-	text = strings.TrimRight(text, "\n")
 	if strings.TrimSpace(text) == "" {
 		text = "(no output)"
 	}
-	return text + "\n[" + status + "]"
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return text + "[" + status + "]"
 }
 
 // shellEffects returns the effects of a command line, where they can be derived from its text.
