@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 )
 
 // Config configures a [Workspace]. The zero value works.
@@ -97,7 +98,7 @@ func open(dir string, cfg Config) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(real)
+	root, err := regular.OpenRoot(real)
 	if err != nil {
 		return nil, err
 	}
