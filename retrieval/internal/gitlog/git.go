@@ -20,8 +20,7 @@ import (
 // hooks, monitors, pagers, aliases, drivers, replacements, grafts or remotes.
 type gitSource struct {
 	program string
-	dir     string        // our own directory
-	silence time.Duration // how long git may print nothing
+	dir     string // our own directory
 	repo    *repository
 }
 
@@ -53,7 +52,7 @@ func newGitSource(program string, repo *repository) (*gitSource, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoGit, err)
 	}
-	g := &gitSource{program: program, dir: dir, repo: repo, silence: maxSilence}
+	g := &gitSource{program: program, dir: dir, repo: repo}
 	if err := g.prepare(); err != nil {
 		g.close()
 		return nil, fmt.Errorf("%w: %w", errNoGit, err)
@@ -118,8 +117,6 @@ var logArgs = []string{"log", "-z", "--raw", "--no-abbrev", "--no-renames", "--d
 
 func (g *gitSource) read(ctx context.Context, q reading, yield func(*rawCommit)) error {
 	args := append(append([]string{}, logArgs...), "-n", strconv.Itoa(q.n), "--stdin")
-	ctx, quiet := g.watch(ctx)
-	defer quiet.stop()
 	cmd := g.command(ctx, args...)
 	var stdin, stderr bytes.Buffer
 	for _, id := range q.want {
@@ -136,14 +133,11 @@ func (g *gitSource) read(ctx context.Context, q reading, yield func(*rawCommit))
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("%w: %w", errNoGit, err)
 	}
-	last, err := g.parse(quiet.reader(out), yield)
+	last, err := g.parse(out, yield)
 	if err != nil {
 		_ = cmd.Process.Kill()
 	}
 	err = errors.Join(err, gitError(cmd.Wait(), stderr.String()))
-	if errors.Is(context.Cause(ctx), errSilent) {
-		err = errSilent
-	}
 	if err == nil && last != nil {
 		yield(last)
 	}
@@ -186,8 +180,6 @@ func gitError(err error, stderr string) error {
 }
 
 func (g *gitSource) peel(ctx context.Context, name string) (string, error) {
-	ctx, quiet := g.watch(ctx)
-	defer quiet.stop()
 	out, err := g.command(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}").Output()
 	h := strings.TrimSpace(string(out))
 	if err != nil || !isHash(h) {
