@@ -66,6 +66,7 @@ type Workspace struct {
 	views     viewStore
 	sweeps    sweeper
 	grepPiece int
+	rgSilence time.Duration                 // how long ripgrep may print nothing
 	fault     func(step, path string) error // for tests: called before every step of a write
 	procs     procState
 	decided   decisions
@@ -102,7 +103,7 @@ func open(dir string, cfg Config) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Workspace{cfg: cfg, dir: abs, real: real, root: root, grepPiece: grepPiece}
+	w := &Workspace{cfg: cfg, dir: abs, real: real, root: root, grepPiece: grepPiece, rgSilence: rgSilence}
 	w.folds = foldsCase(root)
 	w.views.limit = cfg.Limits.ShownBytes
 	w.recover()
