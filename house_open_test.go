@@ -21,7 +21,8 @@ import (
 // readers lists the folders whose code reads workspaces.
 var readers = []string{"agent/", "tools/", "sandbox/", "retrieval/", "internal/ignore/"}
 
-// bareOpens lists what may open in another way, with the reason: "FILE: CALL" or a beginning of that.
+// bareOpens lists what may open in another way, with the reason: "FILE: CALL" or a beginning of
+// that.
 var bareOpens = map[string]string{
 	"onetree.go: os.WriteFile(path": "the name was made up a moment ago",
 

@@ -37,15 +37,15 @@ func readInstructed(dir string) {
 	}
 }
 
-// TestNothingElseThanFilesIsRead checks that looking for instructions and sessions ends when a FIFO,
-// a socket, a directory or a device has the place of what is read.
+// TestNothingElseThanFilesIsRead checks that looking for instructions and sessions ends when a
+// FIFO, a socket, a directory or a device has the place of what is read.
 func TestNothingElseThanFilesIsRead(t *testing.T) {
 	paths := []string{"AGENTS.md", "AGENTS.override.md", "sub", "sub/AGENTS.md", "sub/deep", "sub/deep/AGENTS.md", "s", "s/a.jsonl"}
 	regulartest.Each(t, instructed(t), paths, func(_ *testing.T, dir string) { readInstructed(dir) })
 }
 
-// TestExchangedInstructions checks that a process that exchanges AGENTS.md and a FIFO, or a folder and
-// a FIFO, while the host looks for instructions, does not keep the host waiting.
+// TestExchangedInstructions checks that a process that exchanges AGENTS.md and a FIFO, or a folder
+// and a FIFO, while the host looks for instructions, does not keep the host waiting.
 //
 // Evidence: agent · A FIFO exchanged for AGENTS.md while it is read does not hang the host
 func TestExchangedInstructions(t *testing.T) {

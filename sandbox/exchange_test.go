@@ -35,10 +35,10 @@ func TestNothingElseThanFilesIsReviewed(t *testing.T) {
 	regulartest.Each(t, regulartest.Repository(t), paths, looks)
 }
 
-// TestExchangedWhileReviewed checks that a process that exchanges files and FIFOs does not keep a host
-// waiting.
+// TestExchangedWhileReviewed checks that a process that exchanges files and FIFOs does not keep a
+// host waiting.
 //
-// Evidence: sandbox · A FIFO exchanged for a file or a directory of a workspace does not hang a review, a snapshot or git
+// Evidence: sandbox · A FIFO exchanged for a file of a workspace does not hang a review or git
 func TestExchangedWhileReviewed(t *testing.T) {
 	tier.Normal(t)
 	dir := regulartest.Repository(t)
@@ -53,8 +53,8 @@ func TestExchangedWhileReviewed(t *testing.T) {
 	})
 }
 
-// TestSafeGitEnds checks that git over a repository whose objects are FIFOs is ended with the context,
-// and has a deadline if the context has none.
+// TestSafeGitEnds checks that git over a repository whose objects are FIFOs is ended with the
+// context, and has a deadline if the context has none.
 func TestSafeGitEnds(t *testing.T) {
 	dir := regulartest.Repository(t)
 	for _, k := range regulartest.Kinds(t) {

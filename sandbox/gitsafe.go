@@ -25,10 +25,10 @@ import (
 // git works on a separate directory in place of .git, with the repository's objects and references
 // behind it. It can read (status, diff, log, show, ls-files, cat-file, apply) and, if the objects
 // are writable, add to them; the index and HEAD are copies, which are lost with the command. done
-// removes them and must be called when the command has ended. The command is killed when ctx ends, or
-// after ten minutes if ctx has no deadline. args[0] is git's command; what would
-// reach a network or another repository is refused. A directory without .git works for commands
-// that need none, such as apply and diff --no-index.
+// removes them and must be called when the command has ended. The command is killed when ctx ends,
+// or after ten minutes if ctx has no deadline. args[0] is git's command; what would reach a network
+// or another repository is refused. A directory without .git works for commands that need none,
+// such as apply and diff --no-index.
 func SafeGit(ctx context.Context, dir string, args ...string) (cmd *exec.Cmd, done func() error, err error) {
 	cmd, done, err = safeGit(ctx, dir, args)
 	if err != nil {
@@ -87,7 +87,7 @@ func safeGit(ctx context.Context, dir string, args []string) (*exec.Cmd, func() 
 	return cmd, func() error { end(); return done() }, nil
 }
 
-// safeGitTime is how long git may run if the context has no deadline.
+// safeGitTime limits the time of git if the context has no deadline.
 const safeGitTime = 10 * time.Minute
 
 // safeGitCommands lists commands that only read a repository or change nothing but the work tree.

@@ -25,8 +25,8 @@ func snapshots(dir string) {
 	_, _ = s.Restore(context.Background(), first)
 }
 
-// TestNothingElseThanFilesIsRecorded checks that checkpoints end when a FIFO, a socket, a directory or
-// a device has the place of a file of the workspace, of its repository, or of the store.
+// TestNothingElseThanFilesIsRecorded checks that checkpoints end when a FIFO, a socket, a directory
+// or a device has the place of a file of the workspace, of its repository, or of the store.
 func TestNothingElseThanFilesIsRecorded(t *testing.T) {
 	tier.Normal(t)
 	src := regulartest.Repository(t)
@@ -38,8 +38,8 @@ func TestNothingElseThanFilesIsRecorded(t *testing.T) {
 	regulartest.Each(t, src, paths, func(_ *testing.T, dir string) { snapshots(dir) })
 }
 
-// TestExchangedFiles checks that a process that exchanges files and FIFOs does not keep a checkpoint
-// waiting.
+// TestExchangedFiles checks that a process that exchanges files and FIFOs does not keep a
+// checkpoint waiting.
 func TestExchangedFiles(t *testing.T) {
 	dir := regulartest.Repository(t)
 	snapshots(dir)

@@ -48,7 +48,7 @@ func TestNothingElseThanFilesIsOpened(t *testing.T) {
 // TestExchangedWhileUsed checks that a process that exchanges files and FIFOs does not keep a tool
 // waiting.
 //
-// Evidence: coding · A FIFO exchanged for a file, a directory, .git/HEAD, the index or an object does not hang a tool
+// Evidence: coding · A FIFO exchanged for a file or a part of .git does not hang a tool
 func TestExchangedWhileUsed(t *testing.T) {
 	tier.Normal(t)
 	dir := regulartest.Repository(t)

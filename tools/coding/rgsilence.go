@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// rgSilence is how long ripgrep may print nothing before the built-in search takes its place.
+// rgSilence limits the time without output of ripgrep. Then the built-in search takes its place.
 // ripgrep waits for ever for a FIFO that is named .gitignore, and reads all of a link to /dev/zero.
 const rgSilence = 15 * time.Second
 

@@ -68,9 +68,9 @@ func dirOpeners(t *testing.T, dir, name string) map[string]func() error {
 	}
 }
 
-// TestKinds checks that opening a FIFO, a device, a socket or a directory as a file ends at once with
-// ErrNotRegular, and opening anything but a directory as a directory with an error that has the
-// caller's path.
+// TestKinds checks that opening a FIFO, a device, a socket or a directory as a file ends at once
+// with ErrNotRegular, and opening anything but a directory as a directory with an error that has
+// the caller's path.
 func TestKinds(t *testing.T) {
 	for _, k := range regulartest.Kinds(t) {
 		dir := t.TempDir()

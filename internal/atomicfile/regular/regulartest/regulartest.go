@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Limit is how long a call may take in a test. It only has to be shorter than for ever.
+// Limit bounds the time of a call in a test. It only has to be shorter than for ever.
 const Limit = 20 * time.Second
 
 // A Kind is a kind of file that cannot be read as a regular one.
@@ -47,8 +47,8 @@ func socket(path string) error {
 	return l.Close()
 }
 
-// Each runs fn in a subtest for every path and kind, on a copy of the tree src with that kind in the
-// path's place. Paths are relative to the tree. fn may fail, but must return.
+// Each runs fn in a subtest for every path and kind, on a copy of the tree src with that kind in
+// the path's place. Paths are relative to the tree. fn may fail, but must return.
 func Each(t *testing.T, src string, paths []string, fn func(t *testing.T, dir string)) {
 	t.Helper()
 	kinds := Kinds(t)
