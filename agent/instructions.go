@@ -10,6 +10,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 )
 
 // Instruction is a file of instructions for agents found in a workspace, such as AGENTS.md
@@ -46,7 +48,7 @@ func FindInstructions(workspace, dir string, names ...string) ([]Instruction, er
 // Find returns the files that apply to the workspace-relative folder dir, as [FindInstructions]
 // does.
 func (i Instructions) Find(dir string) ([]Instruction, error) {
-	root, err := os.OpenRoot(i.Workspace)
+	root, err := regular.OpenRoot(i.Workspace)
 	if err != nil {
 		return nil, fmt.Errorf("agent: find instructions: %w", err)
 	}
@@ -95,9 +97,9 @@ func (i Instructions) read(root *os.Root, dir string) (Instruction, bool, error)
 		if err != nil || !st.Mode().IsRegular() {
 			continue // missing, a link that leaves the workspace, or not a file
 		}
-		f, err := root.Open(p)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		f, err := regular.OpenIn(root, p, os.O_RDONLY)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, regular.ErrNotRegular) {
+			continue // it was removed or exchanged a moment ago
 		}
 		if err != nil {
 			return Instruction{}, false, err

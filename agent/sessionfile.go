@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/internal/filelock"
 )
 
@@ -95,7 +96,7 @@ func (s *Session) createFile(dir string, noSync bool) error {
 		return fmt.Errorf("agent: create session: %w", err)
 	}
 	path := filepath.Join(dir, s.meta.ID+".jsonl")
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND, 0o600)
+	f, err := regular.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("agent: create session: %w", err)
 	}
@@ -122,7 +123,7 @@ type Recovery struct {
 // any point. Calls without a result receive one that tells the model what happened to them. The
 // file is locked against use by a second process.
 func OpenSession(path string, opts SessionOptions) (*Session, *Recovery, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	f, err := regular.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
 		return nil, nil, fmt.Errorf("agent: open session: %w", err)
 	}

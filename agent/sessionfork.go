@@ -5,11 +5,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sort"
 	"strings"
 	"time"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 )
 
 // Fork returns a new session with the state of s after the first n messages of its transcript; a
@@ -162,7 +163,7 @@ func ListSessions(dir string) ([]SessionInfo, error) {
 
 func readInfo(path string) SessionInfo {
 	info := SessionInfo{Path: path}
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		info.Err = err
 		return info

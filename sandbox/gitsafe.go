@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/sandbox/internal/review"
 	"github.com/luthier-dev/luthier/sandbox/internal/scratch"
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
@@ -23,9 +25,10 @@ import (
 // git works on a separate directory in place of .git, with the repository's objects and references
 // behind it. It can read (status, diff, log, show, ls-files, cat-file, apply) and, if the objects
 // are writable, add to them; the index and HEAD are copies, which are lost with the command. done
-// removes them and must be called when the command has ended. args[0] is git's command; what would
-// reach a network or another repository is refused. A directory without .git works for commands
-// that need none, such as apply and diff --no-index.
+// removes them and must be called when the command has ended. The command is killed when ctx ends,
+// or after ten minutes if ctx has no deadline. args[0] is git's command; what would reach a network
+// or another repository is refused. A directory without .git works for commands that need none,
+// such as apply and diff --no-index.
 func SafeGit(ctx context.Context, dir string, args ...string) (cmd *exec.Cmd, done func() error, err error) {
 	cmd, done, err = safeGit(ctx, dir, args)
 	if err != nil {
@@ -72,11 +75,20 @@ func safeGit(ctx context.Context, dir string, args []string) (*exec.Cmd, func() 
 		// each submodule, with the configuration there.
 		argv = append(argv, "--ignore-submodules=all")
 	}
+	// git waits for ever for a FIFO in the place of an object or a file of the work tree.
+	end := func() {}
+	if _, ok := ctx.Deadline(); !ok {
+		ctx, end = context.WithTimeout(ctx, safeGitTime)
+	}
 	cmd := exec.CommandContext(ctx, program, append(argv, args[1:]...)...)
 	cmd.Dir = dir
 	cmd.Env = safeGitEnv(dir, shadow, objects)
-	return cmd, done, nil
+	cmd.WaitDelay = 2 * time.Second
+	return cmd, func() error { end(); return done() }, nil
 }
+
+// safeGitTime limits the time of git if the context has no deadline.
+const safeGitTime = 10 * time.Minute
 
 // safeGitCommands lists commands that only read a repository or change nothing but the work tree.
 var safeGitCommands = []string{"apply", "blame", "cat-file", "check-ignore", "diff", "diff-files", "diff-index", "diff-tree",
@@ -144,7 +156,7 @@ const safeGitConfig = `[core]
 func shadowGit(dir, shadow string) (string, error) {
 	config, head := fmt.Sprintf(safeGitConfig, 0), "ref: refs/heads/main\n"
 	objects := filepath.Join(shadow, "objects")
-	root, err := os.OpenRoot(filepath.Join(dir, ".git"))
+	root, err := regular.OpenRoot(filepath.Join(dir, ".git"))
 	switch {
 	case tree.Missing(err):
 	case err != nil:

@@ -12,6 +12,7 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/artifact"
 	"github.com/luthier-dev/luthier/internal/atomicfile"
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 )
 
 var errNoArtifact = errors.New("there is no artifact with that handle; use one that a tool result named")
@@ -58,13 +59,16 @@ func NewDirStore(dir string) (agent.ArtifactStore, error) {
 	return &dirStore{dir: dir}, nil
 }
 
+// maxArtifact limits the size of a text that is read.
+const maxArtifact = 1 << 31
+
 type dirStore struct{ dir string }
 
 // Put writes data unless it is stored already.
 func (s *dirStore) Put(ctx context.Context, name string, data []byte) (string, error) {
 	handle := artifact.Handle(data)
 	path := filepath.Join(s.dir, handle)
-	if have, err := os.ReadFile(path); err == nil && artifact.Handle(have) == handle {
+	if have, err := regular.Read(path, maxArtifact); err == nil && artifact.Handle(have) == handle {
 		return handle, nil
 	}
 	if err := atomicfile.WriteBytes(path, atomicfile.Options{Temp: ".tmp-*", Sync: true}, data); err != nil {
@@ -78,7 +82,7 @@ func (s *dirStore) Get(ctx context.Context, handle string) ([]byte, error) {
 	if !artifact.Valid(handle) {
 		return nil, fmt.Errorf("tools: get artifact %.80q: %w", handle, errNoArtifact)
 	}
-	data, err := os.ReadFile(filepath.Join(s.dir, handle))
+	data, err := regular.Read(filepath.Join(s.dir, handle), maxArtifact)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("tools: get artifact %q: %w", handle, errNoArtifact)
 	}

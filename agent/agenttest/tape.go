@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"sync"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 )
 
 // tape is a JSONL file that is written one line at a time.
@@ -20,7 +22,7 @@ type tape struct {
 
 // newTape creates the file. It is an error if the file exists: a recording is never overwritten.
 func newTape(path string) (*tape, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := regular.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
 		return nil, fmt.Errorf("agenttest: record: %s exists; delete it to record again: %w", path, err)
 	}
@@ -60,7 +62,7 @@ func marshalLine(v any) ([]byte, error) {
 // readTape reads the entries of a file. If the last line was cut off while it was written, it is
 // left out and torn is true.
 func readTape[T any](path string) (entries []T, torn bool, err error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, false, fmt.Errorf("agenttest: replay: %w", err)
 	}

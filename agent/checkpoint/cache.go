@@ -5,10 +5,11 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"io/fs"
-	"os"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 )
 
 // A stamp holds the metadata that the file system returns for a file without reading it. As long as
@@ -61,10 +62,13 @@ func (c statCache) encode() []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
 }
 
+// maxCache limits the size of the cache that is read.
+const maxCache = 1 << 30
+
 // readCache reads the cache. It returns an empty cache if the file is missing, truncated or
 // damaged: the cache only saves time.
 func readCache(file string) statCache {
-	data, err := os.ReadFile(file)
+	data, err := regular.Read(file, maxCache)
 	c := statCache{}
 	body, ok := bytes.CutPrefix(data, []byte(cacheMagic))
 	if err != nil || !ok || len(body) < 4 || crc32.ChecksumIEEE(data[:len(data)-4]) != binary.BigEndian.Uint32(data[len(data)-4:]) {

@@ -17,6 +17,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/index"
 
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/internal/ignore"
 )
 
@@ -149,7 +150,7 @@ func (s *Store) tracked() []string {
 	if !ok {
 		return nil
 	}
-	f, err := os.Open(filepath.Join(repo.Git, "index"))
+	f, err := regular.Open(filepath.Join(repo.Git, "index"))
 	if err != nil {
 		return nil
 	}
@@ -279,7 +280,7 @@ func (sc *scanner) content(f *file) (data []byte, fi fs.FileInfo, stable bool, e
 	if !before.Mode().IsRegular() {
 		return nil, nil, false, errors.New("it is no longer a file")
 	}
-	r, err := sc.root.OpenFile(name, openFlags, 0)
+	r, err := regular.OpenIn(sc.root, name, os.O_RDONLY)
 	if err != nil {
 		return nil, nil, false, err
 	}
@@ -288,7 +289,7 @@ func (sc *scanner) content(f *file) (data []byte, fi fs.FileInfo, stable bool, e
 	if err != nil || !os.SameFile(before, opened) {
 		return nil, nil, false, errors.Join(err, errors.New("it was replaced while it was read"))
 	}
-	if data, err = io.ReadAll(r); err != nil {
+	if data, err = io.ReadAll(io.LimitReader(r, opened.Size()+1)); err != nil { // one more byte shows that it grew
 		return nil, nil, false, err
 	}
 	after, err := r.Stat()

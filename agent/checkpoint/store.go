@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/config"
 	"github.com/go-git/go-git/v5/plumbing"
@@ -18,6 +17,8 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem"
 
 	"github.com/luthier-dev/luthier/internal/atomicfile"
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular/gitfs"
 	"github.com/luthier-dev/luthier/internal/filelock"
 )
 
@@ -81,7 +82,7 @@ func Open(workDir, storeDir string, opts Options) (*Store, error) {
 	if s.opts.Now == nil {
 		s.opts.Now = time.Now
 	}
-	if s.root, err = os.OpenRoot(work); err != nil {
+	if s.root, err = regular.OpenRoot(work); err != nil {
 		return nil, fmt.Errorf("checkpoint: open workspace: %w", err)
 	}
 	err = s.locked(context.Background(), s.prepare)
@@ -100,10 +101,13 @@ func realPath(p string) (string, error) {
 	return filepath.EvalSymlinks(p)
 }
 
+// maxOwner limits the size of the file that names the workspace.
+const maxOwner = 64 << 10
+
 // prepare creates the repository, binds it to the workspace, and removes incomplete files that a
 // killed process left.
 func (s *Store) prepare() error {
-	s.repo = filesystem.NewStorageWithOptions(osfs.New(s.dir), cache.NewObjectLRU(8*cache.MiByte), filesystem.Options{KeepDescriptors: true})
+	s.repo = filesystem.NewStorageWithOptions(gitfs.New(s.dir), cache.NewObjectLRU(8*cache.MiByte), filesystem.Options{KeepDescriptors: true})
 	if _, err := git.Init(s.repo, nil); err != nil && !errors.Is(err, git.ErrRepositoryAlreadyExists) {
 		return fmt.Errorf("checkpoint: make store: %w", err)
 	}
@@ -115,7 +119,7 @@ func (s *Store) prepare() error {
 		}
 	}
 	owner := filepath.Join(s.dir, "workspace")
-	switch text, err := os.ReadFile(owner); {
+	switch text, err := regular.Read(owner, maxOwner); {
 	case errors.Is(err, os.ErrNotExist), err == nil && len(text) == 0:
 		if err := s.replace("workspace", []byte(s.work+"\n")); err != nil {
 			return err
@@ -145,7 +149,7 @@ func (s *Store) Close() error {
 func (s *Store) locked(ctx context.Context, fn func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f, err := os.OpenFile(filepath.Join(s.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := regular.OpenFile(filepath.Join(s.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return fmt.Errorf("checkpoint: lock store: %w", err)
 	}

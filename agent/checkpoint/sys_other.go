@@ -2,11 +2,6 @@
 
 package checkpoint
 
-import (
-	"io/fs"
-	"os"
-)
-
-const openFlags = os.O_RDONLY
+import "io/fs"
 
 func identity(fs.FileInfo) (inode uint64, changed int64) { return 0, 0 }

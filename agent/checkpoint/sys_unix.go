@@ -4,14 +4,8 @@ package checkpoint
 
 import (
 	"io/fs"
-	"os"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
-
-// openFlags keep an open call from blocking if the file has become a pipe in the meantime.
-const openFlags = os.O_RDONLY | unix.O_NONBLOCK
 
 // identity returns values that distinguish a file from another file that replaced it under the same
 // name.

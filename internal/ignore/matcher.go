@@ -2,11 +2,12 @@ package ignore
 
 import (
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 )
 
 // maxRuleFile limits the size of an ignore file; git itself refuses larger ones.
@@ -50,7 +51,7 @@ func New(root string) *Matcher {
 		return m
 	}
 	m.outer = nil
-	if text, err := os.ReadFile(filepath.Join(repo.Common, "info", "exclude")); err == nil {
+	if text, err := regular.Read(filepath.Join(repo.Common, "info", "exclude"), maxRuleFile); err == nil {
 		m.outer = m.outer.push("", string(text))
 	}
 	rel, err := filepath.Rel(repo.Top, abs)

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 )
 
 // A Repository holds the locations of the parts of a git repository.
@@ -32,9 +34,12 @@ func Locate(dir string) (Repository, bool) {
 	}
 }
 
+// maxLink limits the size of a file that names a directory.
+const maxLink = 64 << 10
+
 // follow reads the .git file of a linked work tree or submodule.
 func (r *Repository) follow(file string) {
-	text, err := os.ReadFile(file)
+	text, err := regular.Read(file, maxLink)
 	if err != nil {
 		return
 	}
@@ -46,7 +51,7 @@ func (r *Repository) follow(file string) {
 		dir = filepath.Join(filepath.Dir(file), dir)
 	}
 	r.Git, r.Common = dir, dir
-	if text, err := os.ReadFile(filepath.Join(dir, "commondir")); err == nil {
+	if text, err := regular.Read(filepath.Join(dir, "commondir"), maxLink); err == nil {
 		c := strings.TrimSpace(string(text))
 		if !filepath.IsAbs(c) {
 			c = filepath.Join(dir, c)

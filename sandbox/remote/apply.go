@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/sandbox"
 	"github.com/luthier-dev/luthier/sandbox/internal/applyplan"
 )
@@ -37,7 +38,7 @@ func (o *fetched) apply(ctx context.Context, dir string, before map[string]entry
 	if err != nil {
 		return fmt.Errorf("ExportOptions.Dir: %w", err)
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := regular.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ func (a *applier) same(e *entry, rel string, fi fs.FileInfo) (bool, error) {
 	case !mode.IsRegular() || fi.Size() != e.Size:
 		return false, nil
 	}
-	f, err := a.root.Open(rel)
+	f, err := regular.OpenIn(a.root, rel, os.O_RDONLY)
 	if err != nil {
 		return false, err
 	}
@@ -157,7 +158,7 @@ func (a *applier) clear(s step) error {
 
 // filled reports whether a directory has any entries.
 func (a *applier) filled(rel string) bool {
-	f, err := a.root.Open(rel)
+	f, err := regular.OpenDirIn(a.root, rel)
 	if err != nil {
 		return false
 	}

@@ -11,12 +11,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/internal/wait"
 	"github.com/luthier-dev/luthier/sandbox"
 )
@@ -190,7 +190,7 @@ func (c *client) send(ctx context.Context, dir string, files []entry) error {
 
 func (c *client) sendFile(ctx context.Context, path string, e entry) error {
 	return c.retry(ctx, func() error {
-		f, err := os.Open(path)
+		f, err := regular.Open(path)
 		if err != nil {
 			return final{err}
 		}

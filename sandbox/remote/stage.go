@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
@@ -21,12 +22,12 @@ type stager struct {
 // directories above them. Files are linked, not copied: an export replaces files and never writes
 // into them.
 func stage(src, dst string, changes []sandbox.Change) error {
-	from, err := os.OpenRoot(src)
+	from, err := regular.OpenRoot(src)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	to, err := os.OpenRoot(dst)
+	to, err := regular.OpenRoot(dst)
 	if err != nil {
 		return err
 	}

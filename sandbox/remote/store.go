@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/internal/atomicfile"
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 )
 
 // store keeps the contents of a tenant's files, named by their hashes.
@@ -97,7 +98,7 @@ func (s *store) collect(before time.Time) {
 // build writes a tree below the empty directory dir. The manifest was checked before; os.Root
 // additionally keeps all writes below dir, and links come last.
 func (s *store) build(list []entry, dir string) error {
-	root, err := os.OpenRoot(dir)
+	root, err := regular.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
@@ -138,7 +139,7 @@ func (e entry) stamp(root *os.Root) error {
 }
 
 func (s *store) copyTo(root *os.Root, e entry) error {
-	src, err := os.Open(s.path(e.Hash))
+	src, err := regular.Open(s.path(e.Hash))
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("content of %q is not here; send it first", e.Path)
 	}
@@ -195,7 +196,7 @@ func scan(dir string) ([]entry, error) {
 }
 
 func (e *entry) hash(p string) error {
-	f, err := os.Open(p)
+	f, err := regular.Open(p)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 )
 
 // Config configures a [Workspace]. The zero value works.
@@ -65,6 +66,7 @@ type Workspace struct {
 	views     viewStore
 	sweeps    sweeper
 	grepPiece int
+	rgSilence time.Duration                 // how long ripgrep may print nothing
 	fault     func(step, path string) error // for tests: called before every step of a write
 	procs     procState
 	decided   decisions
@@ -97,11 +99,11 @@ func open(dir string, cfg Config) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(real)
+	root, err := regular.OpenRoot(real)
 	if err != nil {
 		return nil, err
 	}
-	w := &Workspace{cfg: cfg, dir: abs, real: real, root: root, grepPiece: grepPiece}
+	w := &Workspace{cfg: cfg, dir: abs, real: real, root: root, grepPiece: grepPiece, rgSilence: rgSilence}
 	w.folds = foldsCase(root)
 	w.views.limit = cfg.Limits.ShownBytes
 	w.recover()

@@ -48,7 +48,10 @@ func (w *Workspace) commit(ctx context.Context, changes []change) (note string, 
 			return "", errors.Join(fmt.Errorf("%s: %w", show.Path(c.at.rel), err), tx.rollback())
 		}
 	}
-	unlock := lockRoot(w.root)
+	unlock, err := lockRoot(ctx, w.root)
+	if err != nil {
+		return "", errors.Join(err, tx.rollback())
+	}
 	defer unlock()
 	for i := range tx.staged {
 		if err := tx.apply(&tx.staged[i], len(changes) > 1); err != nil {

@@ -113,6 +113,13 @@ type grepResults struct {
 	oversize int
 }
 
+// reset forgets what was found, for another search.
+func (g *grepResults) reset() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.files, g.kept, g.lines, g.total, g.failed, g.oversize = nil, 0, 0, 0, 0, 0
+}
+
 func (g *grepResults) add(f fileMatches) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

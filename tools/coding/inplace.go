@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"syscall"
 
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
@@ -18,11 +18,11 @@ import (
 
 // inPlace opens the file of a change for writing in place. It returns nil if that is not possible.
 func (w *Workspace) inPlace(t target) *os.File {
-	f, err := w.root.OpenFile(t.rel, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	f, err := regular.OpenIn(w.root, t.rel, os.O_WRONLY)
 	if err != nil {
 		return nil
 	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || !os.SameFile(info, t.info) {
+	if info, err := f.Stat(); err != nil || !os.SameFile(info, t.info) {
 		f.Close()
 		return nil
 	}

@@ -2,18 +2,19 @@ package coding
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
@@ -40,6 +41,7 @@ type journalHead struct {
 
 const (
 	undoSuffix = ".undo"
+	maxJournal = 1 << 30            // bytes of a journal that are read
 	undoAge    = 7 * 24 * time.Hour // a journal that fits nothing any more is kept so long
 )
 
@@ -83,7 +85,7 @@ func cacheRoot(create bool) (*os.Root, error) {
 			return nil, err
 		}
 	}
-	return os.OpenRoot(dir)
+	return regular.OpenRoot(dir)
 }
 
 func (j *journal) create(content []byte) error {
@@ -129,7 +131,10 @@ func (w *Workspace) recoverFrom(root *os.Root) {
 	if len(journals(root)) == 0 {
 		return
 	}
-	unlock := lockRoot(w.root) // whoever is writing in place now holds this lock
+	unlock, err := lockRoot(context.Background(), w.root) // whoever is writing in place now holds this lock
+	if err != nil {
+		return // the journals stay for the next time
+	}
 	defer unlock()
 	for _, name := range journals(root) {
 		head, old, data, err := readJournal(root, name)
@@ -174,12 +179,7 @@ func readJournal(root *os.Root, name string) (head journalHead, old, data []byte
 	if err != nil {
 		return head, nil, nil, err
 	}
-	f, err := root.Open(name)
-	if err != nil {
-		return head, nil, nil, err
-	}
-	defer f.Close()
-	all, err := io.ReadAll(f)
+	all, err := regular.ReadIn(root, name, maxJournal)
 	if err != nil {
 		return head, nil, nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
@@ -60,7 +61,7 @@ func (w *Workspace) memoryPlace() (*Workspace, string, func(), error) {
 	if err := os.MkdirAll(w.cfg.MemoryDir, 0o700); err != nil {
 		return nil, "", nil, fmt.Errorf("the directory for notes cannot be made: %w", show.Cause(err))
 	}
-	root, err := os.OpenRoot(w.cfg.MemoryDir)
+	root, err := regular.OpenRoot(w.cfg.MemoryDir)
 	if err != nil {
 		return nil, "", nil, fmt.Errorf("the directory for notes cannot be opened: %w", show.Cause(err))
 	}

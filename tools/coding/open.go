@@ -9,21 +9,20 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"syscall"
 
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 // errChanging means that somebody kept writing the file while it was read.
 var errChanging = errors.New("the file keeps changing while it is read; try again later")
 
-// openFile opens a regular file. O_NONBLOCK keeps the open from hanging if a FIFO was put in the
-// file's place; the check after it examines what was really opened.
+// openFile opens a regular file, and does not wait if a FIFO was put in its place.
 func (w *Workspace) openFile(t target) (*os.File, fs.FileInfo, error) {
 	if err := w.checkRegular(t); err != nil {
 		return nil, nil, err
 	}
-	f, err := w.root.OpenFile(t.rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := regular.OpenIn(w.root, t.rel, os.O_RDONLY)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", show.Path(t.rel), show.Cause(err))
 	}
@@ -135,7 +134,7 @@ func sameState(a, b fs.FileInfo) bool {
 
 // readDir lists a directory through the root, sorted by name, without temporary files.
 func (w *Workspace) readDir(rel string) ([]fs.DirEntry, error) {
-	d, err := w.root.Open(rel)
+	d, err := regular.OpenDirIn(w.root, rel)
 	if err != nil {
 		return nil, show.Cause(err)
 	}

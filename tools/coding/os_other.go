@@ -3,6 +3,7 @@
 package coding
 
 import (
+	"context"
 	"io/fs"
 	"os"
 )
@@ -17,4 +18,4 @@ func isBusy(error) bool { return false }
 
 func isReadOnlyFS(error) bool { return false }
 
-func lockRoot(*os.Root) (unlock func()) { return func() {} }
+func lockRoot(context.Context, *os.Root) (unlock func(), err error) { return func() {}, nil }

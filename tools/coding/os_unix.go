@@ -49,18 +49,3 @@ func privateToUs(info fs.FileInfo) bool {
 func isBusy(err error) bool { return errors.Is(err, syscall.EBUSY) || errors.Is(err, syscall.EXDEV) }
 
 func isReadOnlyFS(err error) bool { return errors.Is(err, syscall.EROFS) }
-
-// lockRoot takes the directory's advisory lock, which all programs that use this package share. If
-// the file system has no such locks, it does nothing.
-func lockRoot(root *os.Root) (unlock func()) {
-	d, err := root.Open(".")
-	if err != nil {
-		return func() {}
-	}
-	for {
-		if err = syscall.Flock(int(d.Fd()), syscall.LOCK_EX); err != syscall.EINTR {
-			break
-		}
-	}
-	return func() { d.Close() } // closing releases the lock
-}

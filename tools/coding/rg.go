@@ -106,6 +106,7 @@ func (w *Workspace) rgArgs(j *grepJob) []string {
 
 // grepRipgrep searches with rg. If it fails with errNoRipgrep, nothing was added to found.
 func (w *Workspace) grepRipgrep(ctx context.Context, j *grepJob, found *grepResults) error {
+	all := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, w.cfg.Ripgrep, w.rgArgs(j)...)
@@ -118,20 +119,25 @@ func (w *Workspace) grepRipgrep(ctx context.Context, j *grepJob, found *grepResu
 	if err := cmd.Start(); err != nil {
 		return errNoRipgrep
 	}
+	limitMemory(cmd.Process.Pid)
+	heard := &heardReader{r: out, max: w.rgSilence, end: cancel}
 	r := &rgReader{ctx: ctx, w: w, j: j, found: found, ignored: w.ignored().Match}
 	if j.all || r.ignored(j.from.rel, true) {
 		r.ignored = func(string, bool) bool { return false }
 	}
-	readErr := r.read(out)
+	readErr := r.read(heard)
 	if readErr != nil {
 		cancel()
 	}
 	waitErr := cmd.Wait()
 	switch {
-	case ctx.Err() != nil && readErr == nil:
-		return context.Cause(ctx)
+	case all.Err() != nil && readErr == nil:
+		return context.Cause(all)
 	case r.summary || r.j.p.multiline && (waitErr == nil || cmd.ProcessState.ExitCode() == 1):
 		return nil // then a nonzero status means that a file could not be read, or that nothing matched
+	case heard.silent.Load():
+		found.reset()
+		return errNoRipgrep
 	case r.files == 0:
 		return errNoRipgrep // a pattern that rg does not accept, or a program that is not ripgrep
 	case readErr != nil:

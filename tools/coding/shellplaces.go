@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"go/version"
-	"io"
 	"os"
 	"os/exec"
 	"path"
@@ -13,9 +12,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/internal/shelleffects"
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
@@ -181,23 +180,5 @@ func (w *Workspace) optionNames(dir string) string {
 	return ""
 }
 
-// readSmall reads a regular file of at most 1 MiB. It does not wait for one that is a FIFO.
-func readSmall(file string) ([]byte, error) {
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	switch info, err := f.Stat(); {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errors.New("it is not a regular file")
-	}
-	const limit = 1 << 20
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && len(data) > limit {
-		err = errors.New("it is too large")
-	}
-	return data, err
-}
+// readSmall reads a regular file of at most 1 MiB.
+func readSmall(file string) ([]byte, error) { return regular.Read(file, 1<<20) }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 )
 
 const (
@@ -65,7 +67,7 @@ func (w *Workspace) sweep(dir string) {
 	if !w.sweeps.first(dir) {
 		return
 	}
-	d, err := w.root.Open(dir)
+	d, err := regular.OpenDirIn(w.root, dir)
 	if err != nil {
 		return
 	}

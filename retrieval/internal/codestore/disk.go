@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/internal/atomicfile"
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/internal/filelock"
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
@@ -67,12 +68,12 @@ func (d *disk) lock(ctx context.Context) (unlock func(), err error) {
 
 // openLock opens the lock file. If the directory was removed, it is created again.
 func (d *disk) openLock() (*os.File, error) {
-	f, err := os.OpenFile(d.at(lockName), os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := regular.OpenFile(d.at(lockName), os.O_RDWR|os.O_CREATE, 0o644)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = os.MkdirAll(d.dir, 0o755); err != nil {
 			return nil, err
 		}
-		f, err = os.OpenFile(d.at(lockName), os.O_RDWR|os.O_CREATE, 0o644)
+		f, err = regular.OpenFile(d.at(lockName), os.O_RDWR|os.O_CREATE, 0o644)
 	}
 	return f, err
 }
@@ -157,7 +158,7 @@ func (d *disk) flush() {
 
 // readManifest returns the manifest and its stamp. Both are zero if there is none.
 func (d *disk) readManifest(f Format) (*manifest, stamp, error) {
-	file, err := os.Open(d.at(manifestName))
+	file, err := regular.Open(d.at(manifestName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, stamp{}, nil
 	}

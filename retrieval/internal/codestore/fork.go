@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 )
 
 // OpenOver opens the store in dir, for a copy of the tree whose index is base. An existing
@@ -109,7 +111,7 @@ func (d *disk) take(path, name string) error {
 		}
 		return err
 	}
-	src, err := os.Open(path)
+	src, err := regular.Open(path)
 	if err != nil {
 		return err
 	}

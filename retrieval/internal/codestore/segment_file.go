@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
@@ -60,7 +61,7 @@ func damaged(format string, args ...any) error {
 // openSegment opens a segment of format f. It checks everything except the contents of the
 // sections.
 func openSegment(path, name string, f Format, o Options) (*segmentFile, error) {
-	file, err := os.Open(path)
+	file, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,8 @@ package codestore
 import (
 	"errors"
 	"fmt"
-	"os"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 )
 
 // A state is one generation of the index. It is immutable, except for refs, which is guarded by
@@ -133,6 +134,9 @@ func (d *disk) loadSegment(entry manifestSegment, f Format, have map[string]*seg
 	return seg, err
 }
 
+// maxState limits the size of a file of documents' states that is read.
+const maxState = 1 << 31
+
 func newSegment(file *segmentFile, entry manifestSegment, d *disk) (*Segment, error) {
 	dead, ok := bitmapOf(entry.Dead, file.docs)
 	if !ok || entry.Docs != file.docs {
@@ -141,7 +145,7 @@ func newSegment(file *segmentFile, entry manifestSegment, d *disk) (*Segment, er
 	seg := &Segment{file: file, dead: dead, live: file.docs - dead.count()}
 	if entry.Stat != "" {
 		// Nothing is lost without it: the documents' contents are just compared once more.
-		if raw, err := os.ReadFile(d.at(entry.Stat)); err == nil {
+		if raw, err := regular.Read(d.at(entry.Stat), maxState); err == nil {
 			if states, ok := decodeStates(raw, file.docs); ok {
 				seg.stat, seg.state = entry.Stat, states
 			}

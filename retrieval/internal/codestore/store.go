@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/internal/filelock"
 )
 
@@ -56,7 +57,7 @@ func (d *disk) prepare() (reason string) {
 	if err := os.MkdirAll(d.dir, 0o755); err != nil {
 		return fmt.Sprintf("the index is kept in memory only: %v", err)
 	}
-	f, err := os.OpenFile(d.at(lockName), os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := regular.OpenFile(d.at(lockName), os.O_RDWR|os.O_CREATE, 0o644)
 	if err == nil {
 		// Another process may hold the lock now, which is fine; a system without locks is not.
 		if _, err = filelock.Try(f); err == nil {

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/storage/filesystem"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular/gitfs"
 )
 
 // goGitSource reads objects if the git program is not available.
@@ -25,7 +26,7 @@ func newGoGitSource(repo *repository) (*goGitSource, error) {
 		return nil, errors.New("repositories with SHA-256 need the git program")
 	}
 	g := &goGitSource{repo: repo, cut: map[string]bool{}}
-	g.objects = filesystem.NewStorageWithOptions(osfs.New(repo.commonDir), cache.NewObjectLRU(64<<20),
+	g.objects = filesystem.NewStorageWithOptions(gitfs.New(repo.commonDir), cache.NewObjectLRU(64<<20),
 		filesystem.Options{KeepDescriptors: true})
 	for _, h := range repo.shallow {
 		cutID := plumbing.NewHash(h)

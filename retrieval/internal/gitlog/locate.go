@@ -6,10 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 )
 
 // repository holds the paths of a repository. Only plain data files are read here; the
@@ -119,21 +120,9 @@ const (
 	maxRefDepth   = 5
 )
 
-// readSmall reads a regular file: a named pipe in its place would block.
+// readSmall reads a regular file.
 func readSmall(path string, max int64) ([]byte, error) {
-	fi, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !fi.Mode().IsRegular() || fi.Size() > max {
-		return nil, fmt.Errorf("%s is no regular file of at most %d bytes", path, max)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, max))
+	return regular.Read(path, max)
 }
 
 func hashes(s string) []string {

@@ -3,7 +3,7 @@ package grep
 import "os"
 
 // ReadFile appends a whole file to buf, as a [ReadFunc]. It avoids the costs of os.ReadFile for
-// many small files: on Unix it makes three system calls instead of six, and it allocates nothing if
+// many small files: on Unix it makes four system calls instead of six, and it allocates nothing if
 // buf is large enough.
 func ReadFile(path string, buf []byte) ([]byte, error) {
 	text, err := readFile(path, buf)

@@ -4,12 +4,13 @@ package grep
 
 import (
 	"io"
-	"os"
 	"slices"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 )
 
 func readFile(path string, buf []byte) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}

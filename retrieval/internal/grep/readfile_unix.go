@@ -4,19 +4,34 @@ package grep
 
 import (
 	"errors"
+	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 )
 
 func readFile(path string, buf []byte) ([]byte, error) {
-	fd, err := again(func() (int, error) { return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
+	fd, err := again(func() (int, error) {
+		return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	})
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return nil, regular.ErrNotRegular
+	}
+	if size := st.Size + 1; size > int64(cap(buf)) && size < 1<<32 {
+		buf = make([]byte, 0, size+511) // the rest of the file, and one more byte to detect its end
+	}
 	for {
 		if len(buf) == cap(buf) {
-			buf = grown(buf, fd)
+			buf = slices.Grow(buf, cap(buf)+512)
 		}
 		n, err := again(func() (int, error) { return unix.Read(fd, buf[len(buf):cap(buf)]) })
 		if err != nil {
@@ -37,16 +52,4 @@ func again(f func() (int, error)) (int, error) {
 			return n, err
 		}
 	}
-}
-
-// grown makes room for the rest of a file, and one more byte to detect its end.
-func grown(buf []byte, fd int) []byte {
-	size := 2 * cap(buf)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err == nil && st.Size > int64(len(buf)) && st.Size < 1<<32 {
-		size = int(st.Size)
-	}
-	out := make([]byte, len(buf), size+512)
-	copy(out, buf)
-	return out
 }

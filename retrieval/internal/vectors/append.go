@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/luthier-dev/luthier/internal/atomicfile"
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 )
 
 const (
@@ -220,7 +221,7 @@ func (s *Store) writeBlock(b *block, data []byte, dim int) (err error) {
 // old file was replaced.
 func (s *Store) replace(write func(w io.Writer) error) (renamed bool, err error) {
 	temp := s.path + ".tmp" // only one process may write
-	f, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
+	f, err := regular.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
 		return false, err
 	}
@@ -241,7 +242,7 @@ func (s *Store) replace(write func(w io.Writer) error) (renamed bool, err error)
 	if renamed {
 		err = atomicfile.SyncDir(filepath.Dir(s.path))
 	}
-	file, openErr := os.OpenFile(s.path, os.O_RDWR, 0)
+	file, openErr := regular.OpenFile(s.path, os.O_RDWR, 0)
 	if openErr == nil {
 		s.file = file
 	}

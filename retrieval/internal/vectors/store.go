@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/internal/filelock"
 )
 
@@ -77,7 +78,7 @@ func (s *Store) enter() error {
 	err := os.MkdirAll(filepath.Dir(s.path), 0o777)
 	var f *os.File
 	if err == nil {
-		f, err = os.OpenFile(s.path+".lock", os.O_RDWR|os.O_CREATE, 0o666)
+		f, err = regular.OpenFile(s.path+".lock", os.O_RDWR|os.O_CREATE, 0o666)
 	}
 	if err != nil {
 		s.memory, s.note = true, fmt.Sprintf("vectors are not kept: %v", err)
@@ -132,7 +133,7 @@ func (s *Store) openFile() (*os.File, os.FileInfo, error) {
 	if s.lock != nil {
 		how = os.O_RDWR
 	}
-	f, err := os.OpenFile(s.path, how, 0)
+	f, err := regular.OpenFile(s.path, how, 0)
 	if errors.Is(err, fs.ErrNotExist) || err != nil && s.memory {
 		return nil, nil, nil
 	}

@@ -55,6 +55,13 @@ func readHead(dir *os.File, name, _ string, _ *Root, buf []byte) (int, error) {
 		return 0, err
 	}
 	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return 0, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return 0, ErrNotRegular
+	}
 	n := 0
 	for n < len(buf) {
 		k, err := unix.Read(fd, buf[n:])

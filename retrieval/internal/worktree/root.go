@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 )
 
 // A Root reads the files of one tree and nothing outside it: it refuses symbolic links in a path,
@@ -19,7 +21,7 @@ type Root struct {
 
 // OpenRoot opens the tree at dir.
 func OpenRoot(dir string) (*Root, error) {
-	any, err := os.OpenRoot(dir)
+	any, err := regular.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("worktree: open tree %s: %w", dir, err)
 	}

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 )
 
 // WatchOptions of Watch. The zero value is a sensible default; Ignore and KeepTools should be those
@@ -350,6 +352,9 @@ func (l *watchLoop) limited(why string) {
 	}
 }
 
+// maxLink limits the size of a .git file that is read.
+const maxLink = 64 << 10
+
 // outside reports whether a scan does not enter a directory.
 func (l *watchLoop) outside(dir string, entries []fs.DirEntry) bool {
 	if dir == "." {
@@ -358,7 +363,7 @@ func (l *watchLoop) outside(dir string, entries []fs.DirEntry) bool {
 	for _, e := range entries {
 		switch {
 		case e.Name() == ".git" && e.Type().IsRegular():
-			text, err := os.ReadFile(filepath.Join(l.root, filepath.FromSlash(dir), ".git"))
+			text, err := regular.Read(filepath.Join(l.root, filepath.FromSlash(dir), ".git"), maxLink)
 			if err == nil && linksWorktree(text) {
 				return true
 			}

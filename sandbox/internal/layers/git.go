@@ -15,6 +15,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/storer"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular/gitfs"
 )
 
 // snapshotName returns the name of a commit for messages, such as "/repo@HEAD".
@@ -22,7 +25,7 @@ func snapshotName(dir, rev string) string { return dir + "@" + rev }
 
 // resolve opens the repository and finds the commit that a revision names.
 func resolve(dir, rev string) (*git.Repository, plumbing.Hash, error) {
-	repo, err := git.PlainOpenWithOptions(dir, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
+	repo, err := gitfs.Open(dir, true)
 	if err != nil {
 		return nil, plumbing.ZeroHash, fmt.Errorf("snapshot %s: open repository: %w", snapshotName(dir, rev), err)
 	}
@@ -148,7 +151,7 @@ type checkout struct {
 // checkoutTree writes a tree below dst and returns the bytes that are not shared. If there is a
 // store, it shares the files with other layers.
 func checkoutTree(ctx context.Context, s *Store, v verifiedObjects, tree plumbing.Hash, dst string) (int64, error) {
-	root, err := os.OpenRoot(dst)
+	root, err := regular.OpenRoot(dst)
 	if err != nil {
 		return 0, err
 	}

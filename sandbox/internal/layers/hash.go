@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
@@ -68,7 +69,7 @@ func (s *treeSum) dir(ctx context.Context, dir string) ([]byte, error) {
 }
 
 func (s *treeSum) file(ctx context.Context, path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|tree.NoFollow, 0)
+	f, err := regular.OpenFile(path, os.O_RDONLY|tree.NoFollow, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -8,8 +8,8 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/sandbox/internal/review"
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
@@ -79,17 +79,13 @@ func from(dir, path string) string {
 // maxRead bounds the size of a configuration that is read.
 const maxRead = 1 << 20
 
-// readFile returns the content of a regular file, or "" if there is none. It never waits for a
-// FIFO.
+// readFile returns the content of a regular file, or "" if there is none.
 func readFile(path string) string {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := regular.Open(path)
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
-	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {
-		return ""
-	}
 	b, err := io.ReadAll(io.LimitReader(f, maxRead))
 	if err != nil {
 		return ""

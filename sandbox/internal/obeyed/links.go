@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/sandbox/internal/review"
 )
 
@@ -111,17 +111,13 @@ func Entries(dir string) []os.DirEntry {
 	return list
 }
 
-// entries lists at most a number of names of a directory, without an order. It never waits for a
-// FIFO in its place.
+// entries lists at most a number of names of a directory, without an order.
 func entries(dir string, most int) []os.DirEntry {
-	d, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	d, err := regular.OpenDir(dir)
 	if err != nil {
 		return nil
 	}
 	defer d.Close()
-	if fi, err := d.Stat(); err != nil || !fi.IsDir() {
-		return nil
-	}
 	list, _ := d.ReadDir(most)
 	return list
 }

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 )
 
 // place is a directory below a layer. It is opened when needed from its parent, one name at a time.
@@ -37,7 +39,7 @@ const (
 
 // top opens the directory of a layer.
 func (s *places) top(dir string) (*place, error) {
-	root, err := os.OpenRoot(dir)
+	root, err := regular.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +83,7 @@ func (p *place) open() (*os.Root, error) {
 
 // openBelow opens the directory that info describes. If another took its place, it fails.
 func openBelow(in *os.Root, name string, info fs.FileInfo) (*os.Root, error) {
-	root, err := in.OpenRoot(name)
+	root, err := regular.OpenRootIn(in, name)
 	if err != nil {
 		return nil, err
 	}

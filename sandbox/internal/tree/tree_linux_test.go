@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular/regulartest"
 	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/sandbox/internal/sandboxtest"
 )
@@ -117,6 +118,29 @@ func TestPlaceIsTheOneThatWasSeen(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPlaceBecameAFIFO checks that reading a directory ends at once if a FIFO takes its place.
+func TestPlaceBecameAFIFO(t *testing.T) {
+	dir := t.TempDir()
+	sandboxtest.Write(t, dir, "d/f", "1")
+	v, err := OpenView([]Dir{{dir, true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	d, err := v.Child(v.Top(), "d")
+	if err == nil {
+		err = errors.Join(os.Rename(filepath.Join(dir, "d"), filepath.Join(dir, "gone")), unix.Mkfifo(filepath.Join(dir, "d"), 0o644))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	regulartest.Within(t, func() {
+		if names, _ := v.Names(d); len(names) > 0 { // it is gone, or it is an error
+			t.Errorf("the names %v of a FIFO", names)
+		}
+	})
 }
 
 func TestRemoveTree(t *testing.T) {

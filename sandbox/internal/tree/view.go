@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 )
 
 // View shows a tree as an overlay of directories would, read from the host without a mount.
@@ -163,15 +165,11 @@ func (e *Entry) open() (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := root.OpenFile(e.name, os.O_RDONLY|NoFollow, 0)
-	if err != nil {
-		return nil, err
-	}
-	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {
-		f.Close()
+	f, err := regular.OpenIn(root, e.name, os.O_RDONLY|NoFollow)
+	if errors.Is(err, regular.ErrNotRegular) {
 		return nil, &fs.PathError{Op: "open", Path: e.Rel, Err: errChanging}
 	}
-	return f, nil
+	return f, err
 }
 
 // Link returns the target of a symbolic link.
@@ -191,7 +189,7 @@ func ReadIn(root *os.Root, name string, info fs.FileInfo, limit int64) ([]byte, 
 
 // ReadNames lists a directory that is small by nature.
 func ReadNames(root *os.Root, rel string) ([]string, error) {
-	f, err := root.OpenFile(rel, os.O_RDONLY|NoFollow, 0)
+	f, err := regular.OpenDirIn(root, rel)
 	if Missing(err) {
 		return nil, nil
 	}

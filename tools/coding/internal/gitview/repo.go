@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -19,6 +18,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/storer"
 	"github.com/go-git/go-git/v5/storage"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular/gitfs"
 )
 
 // maxPath limits the length of a path in git's files, and the depth of its trees.
@@ -71,7 +73,7 @@ func Open(ctx context.Context, cfg Config) (*Repo, error) {
 	if err := checkDotGit(top); err != nil {
 		return nil, err
 	}
-	r, err := git.PlainOpenWithOptions(top, &git.PlainOpenOptions{EnableDotGitCommonDir: true})
+	r, err := gitfs.Open(top, false)
 	if err != nil {
 		return nil, fmt.Errorf("the repository at %s cannot be opened: %w; use git with shell instead", top, err)
 	}
@@ -136,12 +138,7 @@ func checkDotGit(top string) error {
 
 // readGitFile reads a small file that contains a path, and resolves the path against base.
 func readGitFile(file, prefix, base string) (string, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxPath))
+	data, err := regular.Read(file, maxPath)
 	if err != nil {
 		return "", err
 	}
@@ -174,7 +171,7 @@ func checkBackLink(dir, top string) error {
 	if _, err := os.Lstat(filepath.Join(dir, "commondir")); err == nil {
 		return refused
 	}
-	r, err := git.PlainOpen(dir)
+	r, err := gitfs.Open(dir, false)
 	if err != nil {
 		return refused
 	}
