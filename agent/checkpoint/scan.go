@@ -28,21 +28,25 @@ type scanner struct {
 	m    *manifest
 	seen map[string]bool // recorded or skipped
 	mu   sync.Mutex      // guards m while contents are read
+
+	repository *lender // the workspace's own, or nil
 }
 
 // scan reads the state of the workspace and stores the contents that the store does not have yet.
 // The paths in extra are recorded regardless of ignore rules and limits; if they do not exist,
 // their absence is recorded.
 func (s *Store) scan(ctx context.Context, extra []string) (*manifest, error) {
-	sc := &scanner{Store: s, ctx: ctx, m: newManifest(), seen: map[string]bool{}}
+	sc := &scanner{Store: s, ctx: ctx, m: newManifest(), seen: map[string]bool{}, repository: s.lender()}
 	sc.m.started = time.Now()
 	if err := ignore.New(s.work).Walk(sc.visit); err != nil {
 		return nil, fmt.Errorf("checkpoint: read workspace: %w", err)
 	}
-	for _, p := range s.tracked() {
-		if !sc.seen[p] {
-			sc.add(p, false)
-		}
+	if sc.repository != nil { // git keeps files even if a rule ignores them
+		sc.repository.tracked(func(p string, _ *index.Entry) {
+			if !sc.seen[p] {
+				sc.add(p, false)
+			}
+		})
 	}
 	for _, p := range extra {
 		if _, skipped := sc.m.skipped[p]; !sc.seen[p] || skipped {
@@ -143,45 +147,18 @@ func (sc *scanner) addDirs(p string) {
 	}
 }
 
-// tracked lists the files in the index of the workspace's repository: git keeps these files even if
-// a rule ignores them.
-func (s *Store) tracked() []string {
-	repo, ok := ignore.Locate(s.work)
-	if !ok {
-		return nil
-	}
-	f, err := regular.Open(filepath.Join(repo.Git, "index"))
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	var idx index.Index
-	if index.NewDecoder(f).Decode(&idx) != nil {
-		return nil // go-git does not know the version of the index; then only files that are not ignored are recorded
-	}
-	prefix, err := filepath.Rel(repo.Top, s.work)
-	if err != nil {
-		return nil
-	}
-	if prefix = filepath.ToSlash(prefix) + "/"; prefix == "./" {
-		prefix = ""
-	}
-	var paths []string
-	for _, e := range idx.Entries {
-		if p, ok := strings.CutPrefix(e.Name, prefix); ok {
-			paths = append(paths, p)
-		}
-	}
-	return paths
-}
-
-// readAll finds the hash of every file, from the cache or by reading it.
+// readAll finds the hash of every file: from the cache, from the workspace's repository, or by
+// reading it.
 func (sc *scanner) readAll() error {
-	var todo []int
 	for i, f := range sc.m.files {
 		if c, ok := sc.cache[f.path]; ok && c.stat == f.stat {
 			sc.m.files[i].hash = c.hash
-		} else {
+		}
+	}
+	sc.borrow()
+	var todo []int
+	for i, f := range sc.m.files {
+		if f.hash == plumbing.ZeroHash {
 			todo = append(todo, i)
 		}
 	}
