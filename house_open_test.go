@@ -19,7 +19,7 @@ import (
 // become a FIFO between a check and the open, and then a bare open waits for ever.
 
 // readers lists the folders whose code reads workspaces.
-var readers = []string{"agent/", "tools/", "sandbox/", "retrieval/", "internal/ignore/"}
+var readers = []string{"agent/", "tools/", "sandbox/", "retrieval/", "internal/ignore/", "examples/fix/internal/harness/", "examples/fix/internal/repair/"}
 
 // bareOpens lists what may open in another way, with the reason: "FILE: CALL" or a beginning of
 // that.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
@@ -308,7 +309,7 @@ func (m *Module) profile(ctx context.Context, p *listed, bin string, tests []str
 	if err != nil {
 		return nil, false, err
 	}
-	data, err := os.ReadFile(out)
+	data, err := regular.Read(out, maxSource)
 	if err != nil || len(data) == 0 {
 		return nil, false, nil // the tests ended early
 	}

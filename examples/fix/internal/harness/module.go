@@ -17,6 +17,7 @@ import (
 	"golang.org/x/mod/modfile"
 
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
@@ -66,7 +67,7 @@ func OpenModule(ctx context.Context, dir string, cfg ModuleConfig) (*Module, err
 	if err != nil {
 		return nil, err
 	}
-	data, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	data, err := regular.Read(filepath.Join(root, "go.mod"), maxSource)
 	if err != nil {
 		return nil, problem("cannot read go.mod: %v", err)
 	}
@@ -183,7 +184,7 @@ func (m *Module) Source(file string) ([]byte, error) {
 	if src, ok := m.sources[file]; ok {
 		return src, nil
 	}
-	src, err := os.ReadFile(filepath.Join(m.Root, filepath.FromSlash(file)))
+	src, err := regular.Read(filepath.Join(m.Root, filepath.FromSlash(file)), maxSource)
 	if err == nil {
 		m.sources[file] = src
 	}

@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -62,11 +63,25 @@ func anyNew(now, before []string) bool {
 	return slices.ContainsFunc(now, func(t string) bool { return !slices.Contains(before, t) })
 }
 
+// writeNew writes a file in the directory that tests can write, too. Whatever they left under its
+// name, such as a FIFO or a link, is removed, and neither waited for nor followed.
+func writeNew(name string, data []byte) error {
+	if err := os.RemoveAll(name); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}
+
 // overlay writes an edited file outside the module, together with the overlay file that makes the
 // go command use it.
 func (m *Module) overlay(e *Edit) (string, error) {
 	edited := filepath.Join(m.scratch, "edit"+strconv.Itoa(m.Runs)+".go")
-	if err := os.WriteFile(edited, e.After, 0o644); err != nil {
+	if err := writeNew(edited, e.After); err != nil {
 		return "", err
 	}
 	place := filepath.Join(m.sb.Dir(), filepath.FromSlash(e.Function.File))
@@ -75,5 +90,5 @@ func (m *Module) overlay(e *Edit) (string, error) {
 		return "", err
 	}
 	name := filepath.Join(m.scratch, "overlay"+strconv.Itoa(m.Runs)+".json")
-	return name, os.WriteFile(name, data, 0o644)
+	return name, writeNew(name, data)
 }

@@ -5,20 +5,23 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/tools"
 	"github.com/luthier-dev/luthier/tools/coding"
 )
+
+// maxSource limits the size of a source file that is read.
+const maxSource = 64 << 20
 
 // Write makes a verified edit in the module itself, through the coding tools: they replace the file
 // in one step and keep its permissions, encoding and line endings. A file that changed since it was
 // read is left unchanged.
 func (m *Module) Write(ctx context.Context, e *Edit) error {
 	name := filepath.Join(m.Root, filepath.FromSlash(e.Function.File))
-	now, err := os.ReadFile(name)
+	now, err := regular.Read(name, maxSource)
 	if err != nil {
 		return err
 	}
@@ -55,7 +58,7 @@ func (m *Module) Write(ctx context.Context, e *Edit) error {
 			return fmt.Errorf("write %s: %s", path, res.Text())
 		}
 	}
-	if now, err = os.ReadFile(name); err != nil {
+	if now, err = regular.Read(name, maxSource); err != nil {
 		return err
 	}
 	if !bytes.Equal(now, e.After) {

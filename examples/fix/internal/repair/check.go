@@ -8,11 +8,12 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 )
 
 // Checker type-checks a package repeatedly, each time with a different version of one file. It is
@@ -94,8 +95,11 @@ func mainPackage(loaded []*packages.Package) *packages.Package {
 	return best
 }
 
+// maxSource limits the size of a source file that is read.
+const maxSource = 64 << 20
+
 func (c *Checker) add(name string) error {
-	src, err := os.ReadFile(name)
+	src, err := regular.Read(name, maxSource)
 	if err != nil {
 		return fmt.Errorf("repair: load package: %w", err)
 	}
