@@ -23,8 +23,9 @@ func searches(dir string) {
 	}
 }
 
-// TestNothingElseThanFilesIsIndexed checks that an index opens, updates and answers, or fails, when a
-// FIFO, a socket, a directory or a device has the place of a file of the workspace or its repository.
+// TestNothingElseThanFilesIsIndexed checks that an index opens, updates and answers, or fails, when
+// a FIFO, a socket, a directory or a device has the place of a file of the workspace or its
+// repository.
 func TestNothingElseThanFilesIsIndexed(t *testing.T) {
 	tier.Normal(t)
 	paths := []string{"a", ".gitignore", ".git", ".git/HEAD", ".git/index", ".git/packed-refs", ".git/commondir", ".git/shallow",

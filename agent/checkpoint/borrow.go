@@ -143,8 +143,8 @@ func (sc *scanner) borrow() {
 	}
 }
 
-// maxIndexes limits the size of the pack indexes that a store takes over, since go-git keeps them in
-// memory.
+// maxIndexes limits the size of the pack indexes that a store takes over, since go-git keeps them
+// in memory.
 const maxIndexes = 192 << 20
 
 // adopt makes the packs of a repository packs of the store, by hard links.

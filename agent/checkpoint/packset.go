@@ -16,7 +16,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 )
 
-// A packSet tells the sizes of packed objects without reading the objects.
+// A packSet returns the sizes of packed objects without reading the objects.
 type packSet struct {
 	packs []openPack
 	zr    io.ReadCloser

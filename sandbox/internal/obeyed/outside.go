@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/go-git/go-git/v5/plumbing/format/index"
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/sandbox/internal/review"
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
@@ -94,12 +94,12 @@ const maxIndex = 256 << 20
 // indexOf reports whether an index was written for the work tree top: some file of it has the size
 // and the time of change that the index recorded. Whoever makes an archive cannot set that time.
 func indexOf(path, top string) bool {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := regular.Open(path)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() || fi.Size() > maxIndex {
+	if fi, err := f.Stat(); err != nil || fi.Size() > maxIndex {
 		return false
 	}
 	var idx index.Index
