@@ -220,7 +220,7 @@ func (r *run) keepResponse(resp *Response) error {
 	if len(resp.Message.Parts) == 0 {
 		return r.session.addSpend(meta.usage, meta.cost, meta.routes...)
 	}
-	r.res.Message = &resp.Message
+	r.res.Message, r.res.Output = &resp.Message, nil
 	if err := r.appendMessage(resp.Message, &meta); err != nil {
 		return err
 	}
@@ -282,6 +282,11 @@ func (r *run) answered(resp *Response) (bool, error) {
 	}
 	if r.mode.plan {
 		return false, r.keepPlan(resp)
+	}
+	if r.agent.output != nil {
+		if more := r.checkOutput(resp); more || r.res.Stop != "" {
+			return more, nil
+		}
 	}
 	return r.verify()
 }

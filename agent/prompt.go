@@ -29,7 +29,7 @@ func (p *prompt) fill() *Request {
 		Effort: c.Effort, Seed: c.Seed, Purpose: c.Purpose, SessionID: p.session.meta.ID, Epoch: p.session.Epoch(),
 	}
 	if p.mode.plan {
-		p.req.Purpose = PurposePlan
+		p.req.Purpose, p.req.Output = PurposePlan, nil
 		p.req.System = planSystem(c.System)
 	}
 	return &p.req

@@ -50,6 +50,7 @@ type run struct {
 	retry     retry
 	phase     phase
 	cut       *ModelError // what broke the last response, if the calls that had begun were kept
+	misfits   int         // answers that did not fit Config.Output
 	unusable  int         // answers in a row that could not be the end of the work
 	verified  int         // answers rejected by Config.Verify
 	reminders []string
