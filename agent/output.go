@@ -8,8 +8,8 @@ import (
 )
 
 // OutputSchema asks for an answer whose text is JSON that a schema accepts. In [Config] it also has
-// the final answer of a run checked: text around the JSON is removed, its syntax is repaired if that
-// has a single interpretation, and the model is asked to correct what does not fit; see
+// the final answer of a run checked: text around the JSON is removed, its syntax is repaired if
+// that has a single interpretation, and the model is asked to correct what does not fit; see
 // [Retry].Answers. Result.Output then holds the JSON. A [Model] only passes the schema on.
 //
 // An output of package tools makes the schema of a Go type, checks more, and decodes the answer.
@@ -64,8 +64,8 @@ func (o *OutputSchema) check() func(string) (json.RawMessage, error) {
 	return o.Check
 }
 
-// maxSchemaShown is the number of bytes up to which a schema is repeated to a model whose answer did
-// not fit: a server that does not support output schemas did not show it.
+// maxSchemaShown is the number of bytes up to which a schema is repeated to a model whose answer
+// did not fit: a server that does not support output schemas did not show it.
 const maxSchemaShown = 8 << 10
 
 // checkOutput checks a final answer. If it does not fit, the model is asked again, and after

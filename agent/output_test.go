@@ -39,7 +39,7 @@ const fits = `{"findings":[{"file":"a.go","line":3,"sev":"high"}]}`
 // A final answer that does not fit Config.Output is never the end of a run that is done: the model
 // is asked to correct it, in words that say what is wrong, and what it spends on that counts.
 //
-// Evidence: loop · A structured answer is checked against its schema, and the model corrects what does not fit
+// Evidence: loop · A final answer that breaks its output schema is corrected by the model
 func TestOutputIsChecked(t *testing.T) {
 	for name, tc := range map[string]struct{ answer, says string }{
 		"prose that is cut off": {"Sure! Here is it: {...", "cut off"},

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Answer finds the JSON in a model's answer that accept takes, which returns it in its final form. It
-// tries the answer as it is, then with its syntax repaired, and then the JSON values that stand in
+// Answer finds the JSON in a model's answer that accept takes, which returns it in its final form.
+// It tries the answer as it is, then with its syntax repaired, and then the JSON values that stand in
 // it, of which exactly one must be accepted.
 func Answer(answer string, accept func(json.RawMessage) (json.RawMessage, error)) (json.RawMessage, error) {
 	text := []byte(strings.TrimSpace(strings.TrimPrefix(answer, "\ufeff")))
@@ -57,8 +57,8 @@ func syntax(text []byte, err error) error {
 	return fmt.Errorf("the answer is not valid JSON: %w%s", err, near)
 }
 
-// opensJSON matches the beginning of an object or a list in any spelling. Code and prose in brackets
-// do not match.
+// opensJSON matches the beginning of an object or a list in any spelling. Code and prose in
+// brackets do not match.
 var opensJSON = regexp.MustCompile(`^(\{\s*($|["'“‘` + "`" + `\\/]|[\w$.-]+\s*:)|\[\s*($|["'“‘\[{\\/]|-?\d))`)
 
 // maxEmbedded is the maximum number of places at which embedded tries to read JSON.
@@ -66,8 +66,8 @@ const maxEmbedded = 64
 
 // embedded returns the JSON objects and lists that stand in a text, such as an answer that explains
 // itself. It repairs nothing: each is valid as it stands. It returns none if what looks like an
-// object or a list begins in the text and cannot be read, because that one may be the value that was
-// meant.
+// object or a list begins in the text and cannot be read, because that one may be the value that
+// was meant.
 func embedded(text []byte) []json.RawMessage {
 	var out []json.RawMessage
 	for i, tries := 0, 0; i < len(text); i++ {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// An answer is read as JSON only if one value in it can be meant: the part of a value that cannot be
-// read is never taken for the whole.
+// An answer is read as JSON only if one value in it can be meant: the part of a value that cannot
+// be read is never taken for the whole.
 func TestAnswer(t *testing.T) {
 	accept := func(x json.RawMessage) (json.RawMessage, error) {
 		if x[0] != '{' {
