@@ -10,8 +10,8 @@ import (
 )
 
 // Answer finds the JSON in a model's answer that accept takes, which returns it in its final form.
-// It tries the answer as it is, then with its syntax repaired, and then the JSON values that stand in
-// it, of which exactly one must be accepted.
+// It tries the answer as it is, then with its syntax repaired, and then the JSON values that stand
+// in it, of which exactly one must be accepted.
 func Answer(answer string, accept func(json.RawMessage) (json.RawMessage, error)) (json.RawMessage, error) {
 	text := []byte(strings.TrimSpace(strings.TrimPrefix(answer, "\ufeff")))
 	res, fault := Repair(text)
