@@ -38,6 +38,7 @@ type Result struct {
 	Steps        int   // model calls that produced a message
 	Calls        int   // tool calls that ran
 	Usage        Usage // of this run, sub-agents included
+	Estimated    Usage // the part of Usage in calls that broke or were cancelled, so that it is an estimate
 	MicroDollars int64 // cost by the price table or as reported by routers, sub-agents included; see Unpriced
 	Unpriced     bool  // some calls have no known price, so that MicroDollars does not contain their cost
 	Duration     time.Duration

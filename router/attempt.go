@@ -47,7 +47,14 @@ var errSlow = errors.New("the answer did not begin in time")
 
 // errNotSent marks the error of a request that never reached a provider because its context ended:
 // it costs nothing.
-var errNotSent = errors.New("the request was not sent")
+var errNotSent error = notSentError{}
+
+type notSentError struct{}
+
+func (notSentError) Error() string { return "the request was not sent" }
+
+// NotSent tells package agent that the request costs nothing.
+func (notSentError) NotSent() bool { return true }
 
 // expect makes the attempt fail unless content arrives within d. The caller must call release when
 // the stream has ended.
