@@ -16,8 +16,8 @@ type CompactionReport struct {
 	Summary bool     `json:"summary,omitempty"` // a model wrote a summary
 	Notes   []string `json:"notes,omitempty"`
 	Usage   Usage    `json:"usage,omitzero"` // tokens the compaction itself spent
-	// Estimated is the part of Usage in calls that broke or were cancelled, so that the provider did
-	// not report it in full; see [CallUsage].
+	// Estimated is the part of Usage in calls that broke or were cancelled, so that the provider
+	// did not report it in full; see [CallUsage].
 	Estimated Usage `json:"estimated,omitzero"`
 }
 

@@ -52,10 +52,7 @@ func callUsage(resp *Response, err error, prompt func() int64) (u Usage, estimat
 // begunBefore reports whether a call of which nothing arrived had reached the model when it failed
 // with err: it was cancelled or timed out while the model worked on the prompt, or its stream ended.
 func begunBefore(err error) bool {
-	if unsent, ok := errors.AsType[interface {
-		error
-		NotSent() bool
-	}](err); ok && unsent.NotSent() {
+	if notSent(err) {
 		return false
 	}
 	me := AsModelError(err)
@@ -64,6 +61,16 @@ func begunBefore(err error) bool {
 		return me.Status == 0 || me.Status == 200
 	}
 	return false
+}
+
+// notSent reports whether a model says by its error that it did not send the request, such as one
+// that waited for its turn.
+func notSent(err error) bool {
+	e, ok := errors.AsType[interface {
+		error
+		NotSent() bool
+	}](err)
+	return ok && e.NotSent()
 }
 
 // requestTokens returns the approximate number of tokens of a prompt.

@@ -112,7 +112,7 @@ func (m *modelCall) payFailed(failed error) error {
 
 // usage returns the usage of an attempt that failed. A router reports its own attempts.
 func (m *modelCall) usage(resp *Response, failed error) (u Usage, estimated bool) {
-	if m.routes.reported() {
+	if m.routes.reported() || m.stream.unsent {
 		return resp.Usage, false
 	}
 	if m.ctx.Err() != nil && AsModelError(failed).Kind != ErrCanceled { // such as a model that reports the cancellation in its own words
