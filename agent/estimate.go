@@ -50,7 +50,8 @@ func callUsage(resp *Response, err error, prompt func() int64) (u Usage, estimat
 }
 
 // begunBefore reports whether a call of which nothing arrived had reached the model when it failed
-// with err: it was cancelled or timed out while the model worked on the prompt, or its stream ended.
+// with err: it was cancelled or timed out while the model worked on the prompt, or its stream
+// ended.
 func begunBefore(err error) bool {
 	if notSent(err) {
 		return false

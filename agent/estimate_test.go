@@ -13,7 +13,7 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// fakeModel gives a script a name, so that a price holds for it.
+// fakeModel is a script with a name, so that a price holds for it.
 type fakeModel struct{ *script }
 
 func (fakeModel) Name() string { return "fake" }
@@ -230,7 +230,7 @@ func TestBrokenCallsReachLimits(t *testing.T) {
 	}
 }
 
-// CallUsage is what a host uses for its own calls.
+// A host estimates its own calls with CallUsage.
 func TestCallUsage(t *testing.T) {
 	req := &agent.Request{System: prompt, Messages: []agent.Message{agent.UserText(prompt)}}
 	m := newScript(fails(agent.ErrNetwork, agent.TextDelta{Text: prompt}), fails(agent.ErrAuth), say("ok"))

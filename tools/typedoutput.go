@@ -31,8 +31,8 @@ type TypedOutput[T any] struct {
 // again; see [agent.OutputSchema]. Members that the schema does not know are a fault, other than in
 // arguments.
 //
-// The options may be [WithSchema], with which T may be any type; [WithCheck] over T; [WithExamples];
-// [WithRepair] and [WithMaxArgs]. Output reports every mistake in T, the tags and the options.
+// The options may be [WithSchema], with which T may be any type; [WithCheck] over T;
+// [WithExamples]; [WithRepair] and [WithMaxArgs]. Output reports every mistake in T, the tags and the options.
 func Output[T any](opts ...Option) (*TypedOutput[T], error) {
 	t := reflect.TypeFor[T]()
 	out, err := newOutput[T](t, opts)
@@ -123,8 +123,8 @@ func (o *TypedOutput[T]) Spec() *agent.OutputSchema {
 	return &spec
 }
 
-// Value returns the answer of a run that had the Spec of o as its Output. If the run ended without an
-// answer that fits, the error says why.
+// Value returns the answer of a run that had the Spec of o as its Output. If the run ended without
+// an answer that fits, the error says why.
 func (o *TypedOutput[T]) Value(res *agent.Result) (T, error) {
 	var none T
 	switch {

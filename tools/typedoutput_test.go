@@ -30,7 +30,7 @@ type ReviewReport struct {
 // A run with a typed output ends with a value of the Go type, or with an error that says what does
 // not fit, never with a value that the model did not write.
 //
-// Evidence: tools · A Go type gives the schema of a run's final answer, and the answer is read into it
+// Evidence: tools · The final answer of a run is a value of a Go type
 func TestOutput(t *testing.T) {
 	out, err := tools.Output[ReviewReport](tools.WithCheck(func(r ReviewReport) error {
 		if len(r.Findings) > 2 {
