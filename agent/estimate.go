@@ -19,7 +19,7 @@ func callUsage(resp *Response, err error, prompt func() int64) (u Usage, estimat
 		u = resp.Usage
 		u.clamp()
 	}
-	if err == nil {
+	if err == nil || u != (Usage{}) && resp.Finish != "" { // a complete answer, even if it is of no use
 		return u, false
 	}
 	var parts []Part

@@ -230,6 +230,34 @@ func TestBrokenCallsReachLimits(t *testing.T) {
 	}
 }
 
+// A complete answer counts as reported, also if middleware throws it away; the deadline of the
+// caller's context counts as a cancellation.
+func TestReportsAreBelieved(t *testing.T) {
+	asked := 0
+	twice := func(next agent.Handler) agent.Handler {
+		return func(ctx context.Context, op *agent.Op) error {
+			if asked++; asked == 1 {
+				if err := next(ctx, op); err != nil {
+					return err
+				}
+			}
+			return next(ctx, op)
+		}
+	}
+	long := chunks(agent.TextDelta{Text: strings.Repeat("one two ", 500)}, agent.Usage{Input: 10, Output: 5}, agent.Finish{Reason: agent.FinishStop})
+	res, charged, _ := spent(t, agent.Config{Middleware: []agent.Middleware{twice}}, long, say("ok"))
+	if want := (agent.Usage{Input: 20, Output: 10}); res.Usage != want || len(charged) != 1 || res.Estimated != (agent.Usage{}) {
+		t.Errorf("usage %+v, estimated %+v, charged %+v", res.Usage, res.Estimated, charged)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	s := agent.NewSession()
+	res, err := configured(t, agent.Config{Model: newScript(hangs())}).Run(ctx, s, agent.Text{Text: prompt}).Collect()
+	if u, _ := s.Usage(); !errors.Is(err, context.DeadlineExceeded) || res.Estimated.Input < 1800 || u != res.Usage {
+		t.Errorf("usage %+v, estimated %+v, %v", u, res.Estimated, err)
+	}
+}
+
 // A host estimates its own calls with CallUsage.
 func TestCallUsage(t *testing.T) {
 	req := &agent.Request{System: prompt, Messages: []agent.Message{agent.UserText(prompt)}}

@@ -147,7 +147,9 @@ var errSpent = errors.New("agent: a limit was reached")
 // with its usage.
 func (r *run) salvage(err error) *Response {
 	resp := r.stream.salvage()
+	resp.Finish = r.stream.builder.finish
 	resp.Usage, r.broken = r.model.usage(resp, err)
+	resp.Finish = FinishTools
 	return resp
 }
 

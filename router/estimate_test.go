@@ -12,7 +12,8 @@ import (
 )
 
 // An attempt of a router that breaks or is cancelled is estimated once, in the router's report; the
-// run marks it and adds no estimate of its own. A request that a rate limit holds back costs nothing.
+// run marks it and adds no estimate of its own. A request that a rate limit holds back costs
+// nothing.
 func TestRunOverRouterIsChargedOnce(t *testing.T) {
 	price := &agent.Price{Input: 3_000_000, Output: 15_000_000}
 	prompt := strings.Repeat("context ", 2000)

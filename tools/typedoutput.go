@@ -32,7 +32,8 @@ type TypedOutput[T any] struct {
 // arguments.
 //
 // The options may be [WithSchema], with which T may be any type; [WithCheck] over T;
-// [WithExamples]; [WithRepair] and [WithMaxArgs]. Output reports every mistake in T, the tags and the options.
+// [WithExamples]; [WithRepair] and [WithMaxArgs]. Output reports every mistake in T, the tags
+// and the options.
 func Output[T any](opts ...Option) (*TypedOutput[T], error) {
 	t := reflect.TypeFor[T]()
 	out, err := newOutput[T](t, opts)
