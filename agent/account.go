@@ -17,37 +17,41 @@ type account struct {
 	now     func() time.Time
 	started time.Time
 
-	mu      sync.Mutex // guards the fields below, to which tools and sub-agents add
-	spent   Usage
-	cost    int64
-	guessed int64 // tokens of responses without usage; only for the limit
-	free    bool  // some calls have no known price
+	mu        sync.Mutex // guards the fields below, to which tools and sub-agents add
+	spent     Usage
+	cost      int64
+	estimated Usage // usage of calls that the provider did not report in full
+	guessed   int64 // tokens of responses without usage; only for the limit
+	free      bool  // some calls have no known price
 }
 
 // charge adds the cost of a model call to the run and immediately to every run above it, so that
-// concurrent sub-agents cannot each use up all that is left. guess counts tokens for which no usage
-// was reported.
-func (a *account) charge(u Usage, cost, guess int64) {
+// concurrent sub-agents cannot each use up all that is left. guess counts tokens of a complete
+// response for which no usage was reported.
+func (a *account) charge(m *stepMeta, guess int64) {
 	for ; a != nil; a = a.parent {
 		a.mu.Lock()
-		a.spent = a.spent.Add(u)
-		a.cost += cost
+		a.spent = a.spent.Add(m.usage)
+		if m.estimated {
+			a.estimated = a.estimated.Add(m.usage)
+		}
+		a.cost += m.cost
 		a.guessed += guess
 		a.mu.Unlock()
 	}
 }
 
 // spend charges a call that added no message to the session, and records it.
-func (a *account) spend(u Usage, cost int64, routes ...Route) error {
-	a.charge(u, cost, 0)
-	return a.session.addSpend(u, cost, routes...)
+func (a *account) spend(m *stepMeta) error {
+	a.charge(m, 0)
+	return a.session.addSpend(m)
 }
 
-// total returns what was spent, as reported in the result.
-func (a *account) total() (Usage, int64) {
+// total returns what was spent, as reported in the result, and how much of it is estimated.
+func (a *account) total() (spent, estimated Usage, cost int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.spent, a.cost
+	return a.spent, a.estimated, a.cost
 }
 
 // used returns the tokens and micro-dollars that count against the limits.
@@ -126,6 +130,8 @@ type stepMeta struct {
 	cost   int64
 	finish FinishReason
 	routes []Route
+
+	estimated bool // the usage was not reported in full
 }
 
 // free reports whether there is nothing to record.
@@ -133,13 +139,13 @@ func (m *stepMeta) free() bool { return m.usage == Usage{} && m.cost == 0 && len
 
 // addSpend records tokens spent on anything other than a model call that added a message to the
 // session, with the router attempts that they were spent on.
-func (s *Session) addSpend(u Usage, microDollars int64, routes ...Route) error {
+func (s *Session) addSpend(m *stepMeta) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.write(&Entry{Type: EntrySpend, Usage: &u, MicroDollars: microDollars, Routes: routes}); err != nil {
+	if err := s.write(&Entry{Type: EntrySpend, Usage: &m.usage, MicroDollars: m.cost, Routes: m.routes, Estimated: m.estimated}); err != nil {
 		return err
 	}
-	s.usage = s.usage.Add(u)
-	s.cost += microDollars
+	s.usage = s.usage.Add(m.usage)
+	s.cost += m.cost
 	return nil
 }

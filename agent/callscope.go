@@ -47,5 +47,5 @@ func Spend(ctx context.Context, u Usage, microDollars int64) error {
 	if s == nil {
 		return nil
 	}
-	return s.by.account.spend(u, microDollars)
+	return s.by.account.spend(&stepMeta{usage: u, cost: microDollars})
 }

@@ -57,6 +57,11 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
+// without returns the field-wise difference of u and v, which is part of u.
+func (u Usage) without(v Usage) Usage {
+	return u.Add(Usage{-v.Input, -v.CachedInput, -v.CacheWrite, -v.Output, -v.Reasoning})
+}
+
 // clamp sets negative counts to zero: a faulty report must not increase the remaining budget.
 func (u *Usage) clamp() {
 	for _, n := range []*int64{&u.Input, &u.CachedInput, &u.CacheWrite, &u.Output, &u.Reasoning} {

@@ -16,6 +16,9 @@ type CompactionReport struct {
 	Summary bool     `json:"summary,omitempty"` // a model wrote a summary
 	Notes   []string `json:"notes,omitempty"`
 	Usage   Usage    `json:"usage,omitzero"` // tokens the compaction itself spent
+	// Estimated is the part of Usage in calls that broke or were cancelled, so that the provider
+	// did not report it in full; see [CallUsage].
+	Estimated Usage `json:"estimated,omitzero"`
 }
 
 // compactionPlanner is a [Compactor] that also decides when compacting a history within its budget
@@ -58,8 +61,12 @@ func (r *run) compact(budget int) error {
 	r.routes.reset() // the summariser may be a router
 	ctx := WithRouteTrace(WithLiveRequest(r.ctx, &req, r.prompt.tokens), &r.routes.trace)
 	after, rep, err := r.agent.cfg.Compactor.Compact(ctx, before, budget)
+	if r.routes.reported() {
+		rep.Usage, rep.Estimated = rep.Usage.without(rep.Estimated), Usage{}
+	}
 	meta, broken := r.routes.bill(rep.Usage)
-	r.account.charge(meta.usage, meta.cost, 0)
+	meta.estimated = meta.estimated || rep.Estimated != Usage{}
+	r.account.charge(&meta, 0)
 	if broken != nil {
 		return broken
 	}
@@ -75,7 +82,7 @@ func (r *run) compact(budget int) error {
 		if meta.free() {
 			return nil
 		}
-		return s.addSpend(meta.usage, meta.cost, meta.routes...)
+		return s.addSpend(&meta)
 	}
 	rep.Usage = meta.usage
 	if err := s.compacted(after, rep, &meta); err != nil {

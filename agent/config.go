@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -56,7 +57,7 @@ type Config struct {
 	Effort      Effort        // see Request
 	Stop        []string      // see Request
 	Seed        *int64        // see Request
-	Output      *OutputSchema // see Request
+	Output      *OutputSchema // schema of the final answer, which is checked; not for plans
 	Purpose     Purpose       // see Request; empty means PurposeAct
 
 	Logger *slog.Logger // nil is silent
@@ -98,7 +99,8 @@ type Retry struct {
 	Cap     time.Duration // longest delay, except that a Retry-After may exceed it; 60 s
 	MaxWait time.Duration // longest Retry-After that is honoured; a longer one makes the error final; 10 min
 	// Answers is the number of unusable answers in a row after which the model is asked again:
-	// empty ones, calls that cannot be read, ends for an unknown reason. 2, negative none.
+	// empty ones, calls that cannot be read, ends for an unknown reason. It is also the number of
+	// answers of a run that may not fit Config.Output. 2, negative none.
 	Answers     int
 	IdleTimeout time.Duration // silence after which a stream is considered dead; 3 min, negative never
 }
@@ -111,8 +113,9 @@ type Agent struct {
 	static []Tool
 	handle Handler // the middleware chain around both kinds of operation; nil without middleware
 	price  *Price
-	capped bool // the host set a cost limit, for this agent or for one above it
-	depth  int  // number of agents above this one
+	output func(answer string) (json.RawMessage, error) // checks the final answer; nil without Config.Output
+	capped bool                                         // the host set a cost limit, for this agent or for one above it
+	depth  int                                          // number of agents above this one
 
 	parent   *account // of the run that calls this agent as a tool, nil at the top
 	readOnly bool     // refuses calls that may change something
@@ -133,7 +136,11 @@ func New(cfg Config) (*Agent, error) {
 	}
 	capped := cfg.Limits.MicroDollars > 0
 	cfg.setDefaults()
-	a := &Agent{rooms: new(sync.Pool), cfg: cfg, capped: capped, static: append([]Tool(nil), cfg.Tools...)}
+	output, err := cfg.Output.checker()
+	if err != nil {
+		return nil, fmt.Errorf("agent: new: %w", err)
+	}
+	a := &Agent{rooms: new(sync.Pool), cfg: cfg, output: output, capped: capped, static: append([]Tool(nil), cfg.Tools...)}
 	if p, ok := cfg.Prices.Find(ModelName(cfg.Model)); ok {
 		a.price = &p
 	} else if capped && !cfg.AllowUnpriced && !ReportsCost(cfg.Model) {

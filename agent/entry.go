@@ -52,7 +52,8 @@ type Entry struct {
 	Todos        []Todo            `json:"todos,omitempty"`
 	Grant        *Grant            `json:"grant,omitempty"`
 	Checkpoint   *CheckpointRef    `json:"checkpoint,omitempty"`
-	Routes       []Route           `json:"routes,omitempty"` // for a message or spend: the router attempts that led to it
+	Estimated    bool              `json:"estimated,omitempty"` // some of Usage is an estimate, because the call broke or was cancelled
+	Routes       []Route           `json:"routes,omitempty"`    // for a message or spend: the router attempts that led to it
 }
 
 // TornError reports that a session log ends in the middle of an entry, as it does after the process

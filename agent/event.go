@@ -45,6 +45,15 @@ type RetryWait struct {
 	Err     error
 }
 
+// Charged reports that a model call ended without a complete answer, because it broke, timed out or
+// was cancelled, and that it counts all the same. A [Routed] reports the calls that a router made.
+type Charged struct {
+	Usage        Usage
+	MicroDollars int64
+	Estimated    bool // the provider did not report all of Usage; see CallUsage
+	Err          error
+}
+
 // AskedAgain reports that an answer could not be the end of the work and that the model is asked
 // again: with the same request at first, later with a reminder. See [Retry].
 type AskedAgain struct {
@@ -109,6 +118,7 @@ func (CallProgress) event()  {}
 func (CallDone) event()      {}
 func (Decided) event()       {}
 func (RetryWait) event()     {}
+func (Charged) event()       {}
 func (AskedAgain) event()    {}
 func (StreamReset) event()   {}
 func (Steered) event()       {}

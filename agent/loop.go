@@ -119,6 +119,9 @@ func (r *run) step() (bool, error) {
 	r.out.send(StepStart{Step: r.res.Steps + 1})
 	resp, err := r.ask()
 	if err != nil {
+		if err == errSpent {
+			return false, nil
+		}
 		return false, err
 	}
 	r.res.Steps++
@@ -135,6 +138,19 @@ func (r *run) step() (bool, error) {
 		return r.answered(resp)
 	}
 	return r.keepResults()
+}
+
+// errSpent ends a step whose failed attempts used up a limit; the reason to stop is recorded.
+var errSpent = errors.New("agent: a limit was reached")
+
+// salvage returns what arrived of a response that broke with err after some of its calls began,
+// with its usage.
+func (r *run) salvage(err error) *Response {
+	resp := r.stream.salvage()
+	resp.Finish = r.stream.builder.finish
+	resp.Usage, r.broken = r.model.usage(resp, err)
+	resp.Finish = FinishTools
+	return resp
 }
 
 // ask sends the request until a response is complete, retrying errors that may be retried. Once
@@ -156,9 +172,9 @@ func (r *run) ask() (*Response, error) {
 			if !r.watch.stalled {
 				r.cut = AsModelError(err)
 			}
-			return r.stream.salvage(), nil
+			return r.salvage(err), nil
 		}
-		if err := r.model.payFailed(); err != nil {
+		if err := r.model.payFailed(err); err != nil {
 			return nil, err
 		}
 		if r.ctx.Err() != nil {
@@ -170,6 +186,10 @@ func (r *run) ask() (*Response, error) {
 		if r.watch.stalled {
 			r.stream.retract()
 			continue
+		}
+		if why, detail := r.account.overspent(); why != "" {
+			r.stop(why, detail)
+			return nil, errSpent
 		}
 		me := AsModelError(err)
 		switch again, err := r.withoutRefused(me, refused); {
@@ -215,12 +235,13 @@ func (r *run) keepResponse(resp *Response) error {
 		return err
 	}
 	resp.Usage, meta.finish = meta.usage, resp.Finish
-	r.account.charge(meta.usage, meta.cost, r.guess(resp))
+	meta.estimated, r.broken, r.model.sent = meta.estimated || r.broken, false, false
+	r.account.charge(&meta, r.guess(resp))
 	r.prompt.tokens = resp.Usage.Total()
 	if len(resp.Message.Parts) == 0 {
-		return r.session.addSpend(meta.usage, meta.cost, meta.routes...)
+		return r.session.addSpend(&meta)
 	}
-	r.res.Message = &resp.Message
+	r.res.Message, r.res.Output = &resp.Message, nil
 	if err := r.appendMessage(resp.Message, &meta); err != nil {
 		return err
 	}
@@ -282,6 +303,11 @@ func (r *run) answered(resp *Response) (bool, error) {
 	}
 	if r.mode.plan {
 		return false, r.keepPlan(resp)
+	}
+	if r.agent.output != nil {
+		if more := r.checkOutput(resp); more || r.res.Stop != "" {
+			return more, nil
+		}
 	}
 	return r.verify()
 }

@@ -88,12 +88,6 @@ const (
 	ToolModeNamed    ToolMode = "named"    // a call of the tool Name
 )
 
-// OutputSchema asks for an answer whose text is JSON that a schema accepts.
-type OutputSchema struct {
-	Name   string
-	Schema json.RawMessage
-}
-
 // Response is a complete answer of a model.
 type Response struct {
 	Message Message // role assistant

@@ -17,6 +17,8 @@ type modelCall struct {
 	stream  *stream
 	routes  *routeTab
 	account *account
+
+	sent bool // the request of the attempt was passed to the model, and is not paid for yet
 }
 
 // attempt sends the request of a step.
@@ -24,6 +26,7 @@ func (m *modelCall) attempt(step int) (*Response, error) {
 	m.stream.reset(step)
 	m.stream.watch.stalled = false
 	m.routes.reset()
+	m.sent = false
 	req := m.prompt.fill()
 	if m.agent.handle == nil {
 		return m.once(m.ctx, req)
@@ -68,6 +71,7 @@ func (m *modelCall) once(ctx context.Context, req *Request) (*Response, error) {
 	defer cancel(nil)
 	m.stream.watch.watch(m.agent.cfg.Retry.IdleTimeout, cancel)
 	defer m.stream.watch.unwatch()
+	m.sent = true
 	ctx = WithRouteTrace(ctx, &m.routes.trace)
 	return m.stream.read(ctx, m.agent.cfg.Model.Stream(ctx, req))
 }
@@ -75,22 +79,46 @@ func (m *modelCall) once(ctx context.Context, req *Request) (*Response, error) {
 // again prepares for middleware that calls next again, before any call has begun.
 func (m *modelCall) again(step int) error {
 	m.stream.retract()
-	err := m.payFailed()
+	err := m.payFailed(errAskedTwice)
 	m.stream.reset(step)
 	return err
 }
 
-// payFailed charges the usage that a failed attempt reported before it broke: it has to be paid for
-// too.
-func (m *modelCall) payFailed() error {
+// errAskedTwice is the end of an attempt that middleware repeats.
+var errAskedTwice = errors.New("agent: middleware asked again")
+
+// payFailed charges a failed attempt: it has to be paid for too. What the provider did not report
+// before it broke is estimated.
+func (m *modelCall) payFailed(failed error) error {
 	b := &m.stream.builder
-	u := b.usage
-	b.usage = Usage{}
+	var u Usage
+	guess := false
+	if m.sent {
+		u, guess = m.usage(b.response(), failed)
+	}
+	m.sent, b.usage = false, Usage{}
 	meta, err := m.routes.bill(u)
+	meta.estimated = meta.estimated || guess
 	if err != nil || meta.free() {
 		return err
 	}
-	return m.account.spend(meta.usage, meta.cost, meta.routes...)
+	err = m.account.spend(&meta)
+	if meta.usage != (Usage{}) {
+		m.stream.watch.alive() // the stream is over: what the consumer does now does not count as its silence
+		m.stream.out.send(Charged{Usage: meta.usage, MicroDollars: meta.cost, Estimated: meta.estimated, Err: failed})
+	}
+	return err
+}
+
+// usage returns the usage of an attempt that failed. A router reports its own attempts.
+func (m *modelCall) usage(resp *Response, failed error) (u Usage, estimated bool) {
+	if m.routes.reported() || m.stream.unsent {
+		return resp.Usage, false
+	}
+	if m.ctx.Err() != nil && AsModelError(failed).Kind != ErrCanceled { // such as a model that reports the cancellation in its own words
+		failed = errors.Join(&ModelError{Kind: ErrCanceled}, failed)
+	}
+	return callUsage(resp, failed, m.prompt.size)
 }
 
 // play processes a response that middleware made itself, such as a cached one, as if it had been

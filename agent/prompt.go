@@ -29,7 +29,7 @@ func (p *prompt) fill() *Request {
 		Effort: c.Effort, Seed: c.Seed, Purpose: c.Purpose, SessionID: p.session.meta.ID, Epoch: p.session.Epoch(),
 	}
 	if p.mode.plan {
-		p.req.Purpose = PurposePlan
+		p.req.Purpose, p.req.Output = PurposePlan, nil
 		p.req.System = planSystem(c.System)
 	}
 	return &p.req
@@ -58,11 +58,7 @@ func (p *prompt) due() bool {
 	if c == nil {
 		return false
 	}
-	tokens := p.tokens
-	if tokens == 0 {
-		tokens = p.estimate()
-	}
-	if tokens > int64(p.agent.cfg.ContextBudget) {
+	if p.size() > int64(p.agent.cfg.ContextBudget) {
 		return true
 	}
 	planner, ok := c.(compactionPlanner)
@@ -82,12 +78,24 @@ func (p *prompt) estimate() int64 {
 
 // preamble returns the approximate number of tokens of instructions and tools.
 func (p *prompt) preamble() int64 {
-	n := tokencount.Estimate(p.agent.cfg.System)
-	for i := range p.tools.specs {
-		t := &p.tools.specs[i]
+	return int64(preambleTokens(p.agent.cfg.System, p.tools.specs))
+}
+
+func preambleTokens(system string, tools []ToolSpec) int {
+	n := tokencount.Estimate(system)
+	for i := range tools {
+		t := &tools[i]
 		n += tokencount.Estimate(t.Name) + tokencount.Estimate(t.Description) + len(t.Schema)/4
 	}
-	return int64(n)
+	return n
+}
+
+// size returns the tokens of the next prompt: as the provider reported them, or estimated.
+func (p *prompt) size() int64 {
+	if p.tokens > 0 {
+		return p.tokens
+	}
+	return p.estimate()
 }
 
 // overflowBudget returns the budget to use after a provider reported that the prompt is too long:

@@ -16,6 +16,8 @@ var (
 	unfinishedAnswerPrompt string
 	//go:embed prompts/instructions.md
 	instructionsPrompt string
+	//go:embed prompts/output_misfit.md
+	outputPrompt string
 	//go:embed prompts/plan.md
 	planPrompt string
 	//go:embed prompts/repeat_remind.md

@@ -1,6 +1,9 @@
 package agent
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // StopReason is the reason why a run ended.
 type StopReason string
@@ -19,23 +22,28 @@ const (
 	StopEmpty      StopReason = "empty"          // the model neither answered nor called a tool, after Retry.Answers
 	StopMalformed  StopReason = "malformed_call" // the model's call could not be read or was written as text, after Retry.Answers
 	StopUnfinished StopReason = "unfinished"     // the answer ended for an unknown reason, after Retry.Answers
+	StopOutput     StopReason = "invalid_output" // the answer did not fit Config.Output, after Retry.Answers; Result.Err says why
 	StopCanceled   StopReason = "canceled"       // the context ended, the loop was left, or Cancel was called
 	StopError      StopReason = "error"          // the model failed for good; see Result.Err
 )
 
 // Result is the outcome of a run.
 type Result struct {
-	Stop         StopReason
-	Detail       string   // one sentence that explains Stop, for a person
-	Message      *Message // the last assistant message, nil if there was none
-	Steps        int      // model calls that produced a message
-	Calls        int      // tool calls that ran
-	Usage        Usage    // of this run, sub-agents included
-	MicroDollars int64    // cost by the price table or as reported by routers, sub-agents included; see Unpriced
-	Unpriced     bool     // some calls have no known price, so that MicroDollars does not contain their cost
+	Stop    StopReason
+	Detail  string   // one sentence that explains Stop, for a person
+	Message *Message // the last assistant message, nil if there was none; with Output, its text is that JSON
+	// Output is the JSON that Config.Output asked for, checked and repaired. It is nil if the run
+	// ended without such an answer.
+	Output       json.RawMessage
+	Steps        int   // model calls that produced a message
+	Calls        int   // tool calls that ran
+	Usage        Usage // of this run, sub-agents included
+	Estimated    Usage // the part of Usage in calls that broke or were cancelled, so that it is an estimate
+	MicroDollars int64 // cost by the price table or as reported by routers, sub-agents included; see Unpriced
+	Unpriced     bool  // some calls have no known price, so that MicroDollars does not contain their cost
 	Duration     time.Duration
 	Abandoned    int   // tool calls that ignored their cancelled context and were abandoned
-	Err          error // with StopError, and with StopCanceled if the caller's context ended
+	Err          error // with StopError and StopOutput, and with StopCanceled if the caller's context ended
 }
 
 // Text returns the text of the last assistant message, or "".

@@ -14,6 +14,8 @@ type routeTab struct {
 	mu      sync.Mutex // guards the fields below: routers report from any goroutine
 	kept    Usage      // usage of the attempts in the current call whose chunks the run receives
 	cost    int64
+	routed  bool    // a router reported an attempt of the current call
+	guessed bool    // some of kept is an estimate
 	priced  bool    // at least one had a price
 	pending []Route // for the log entry that records the call
 	err     error   // error of writing an entry
@@ -31,7 +33,9 @@ func (t *routeTab) record(ev Routed) {
 	ev.MicroDollars = max(ev.MicroDollars, 0)
 	lost := !ev.Kept && !ev.Nested
 	t.mu.Lock()
+	t.routed = true
 	if ev.Kept && !ev.Nested {
+		t.guessed = t.guessed || ev.Estimated
 		t.kept, t.cost, t.priced = t.kept.Add(ev.Usage), t.cost+ev.MicroDollars, true
 	}
 	if !lost && t.session.log != nil {
@@ -39,7 +43,7 @@ func (t *routeTab) record(ev Routed) {
 	}
 	t.mu.Unlock()
 	if lost {
-		if err := t.account.spend(ev.Usage, ev.MicroDollars, ev.Route()); err != nil {
+		if err := t.account.spend(&stepMeta{usage: ev.Usage, cost: ev.MicroDollars, routes: []Route{ev.Route()}, estimated: ev.Estimated}); err != nil {
 			t.mu.Lock()
 			t.err = err
 			t.mu.Unlock()
@@ -51,8 +55,16 @@ func (t *routeTab) record(ev Routed) {
 // reset prepares for the next model call.
 func (t *routeTab) reset() {
 	t.mu.Lock()
-	t.kept, t.cost, t.priced = Usage{}, 0, false
+	t.kept, t.cost, t.priced, t.routed, t.guessed = Usage{}, 0, false, false, false
 	t.mu.Unlock()
+}
+
+// reported reports whether a router has reported attempts of the current call, so that its usage
+// must not be estimated once more.
+func (t *routeTab) reported() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.routed
 }
 
 // bill returns the cost to the run of a model call that reported usage u, and empties the tab. The
@@ -64,11 +76,11 @@ func (t *routeTab) bill(u Usage) (meta stepMeta, err error) {
 	if t.kept != (Usage{}) {
 		u = t.kept
 	}
-	meta = stepMeta{usage: u, cost: t.cost, routes: t.pending}
+	meta = stepMeta{usage: u, cost: t.cost, routes: t.pending, estimated: t.guessed}
 	if !t.priced {
 		meta.cost = t.account.priceOf(u)
 	}
 	err = t.err
-	t.kept, t.cost, t.priced, t.pending, t.err = Usage{}, 0, false, nil, nil
+	t.kept, t.cost, t.priced, t.guessed, t.pending, t.err = Usage{}, 0, false, false, nil, nil
 	return meta, err
 }

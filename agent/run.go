@@ -49,7 +49,9 @@ type run struct {
 	rep       repetition
 	retry     retry
 	phase     phase
+	broken    bool        // the response that is kept next broke, and its usage is estimated
 	cut       *ModelError // what broke the last response, if the calls that had begun were kept
+	misfits   int         // answers that did not fit Config.Output
 	unusable  int         // answers in a row that could not be the end of the work
 	verified  int         // answers rejected by Config.Verify
 	reminders []string
@@ -133,9 +135,11 @@ func (r *run) unwind() {
 	r.batch.await()
 	if r.phase == phaseStreams && r.batch.begun() {
 		r.res.Steps++
-		if r.keepResponse(r.stream.salvage()) != nil {
+		if r.keepResponse(r.salvage(errLeft)) != nil {
 			return
 		}
+	} else if r.phase == phaseStreams {
+		_ = r.model.payFailed(errLeft)
 	}
 	if r.phase == phaseAnswered && len(r.batch.calls) > 0 {
 		_, _ = r.keepResults()
@@ -162,7 +166,7 @@ func (r *run) conclude(err, cause error) {
 // result summarises the run. It alone decides how the run stopped, from the error and the context.
 func (r *run) result(err, cause error) Result {
 	res := r.res
-	res.Usage, res.MicroDollars = r.account.total()
+	res.Usage, res.Estimated, res.MicroDollars = r.account.total()
 	res.Unpriced = r.account.unpriced()
 	res.Calls, res.Abandoned = r.batch.counts()
 	res.Duration = r.agent.cfg.Now().Sub(r.started)

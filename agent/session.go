@@ -118,7 +118,7 @@ func (s *Session) appendMessage(m Message, meta *stepMeta) error {
 	if s.log != nil {
 		e := Entry{Type: EntryMessage, Message: &m}
 		if meta != nil {
-			e.Usage, e.MicroDollars, e.Finish, e.Routes = &meta.usage, meta.cost, meta.finish, meta.routes
+			e.Usage, e.MicroDollars, e.Finish, e.Routes, e.Estimated = &meta.usage, meta.cost, meta.finish, meta.routes, meta.estimated
 		}
 		if err := s.write(&e); err != nil {
 			return err

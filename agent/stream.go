@@ -32,6 +32,7 @@ type stream struct {
 	size    int                     // bytes of the response so far
 	maxSize int
 	broken  error // what ended the stream early
+	unsent  bool  // the model says that it did not send the request
 }
 
 // reset prepares for the response of a step.
@@ -44,7 +45,7 @@ func (s *stream) reset(step int) {
 func (s *stream) read(ctx context.Context, chunks iter.Seq2[Chunk, error]) (*Response, error) {
 	b := &s.builder
 	b.maxArgs = s.cfg.Limits.ArgBytes
-	s.size, s.maxSize, s.broken = 0, s.cfg.Limits.ResponseBytes, nil
+	s.size, s.maxSize, s.broken, s.unsent = 0, s.cfg.Limits.ResponseBytes, nil, false
 	if s.maxSize < 0 {
 		s.maxSize = math.MaxInt
 	}
@@ -62,6 +63,9 @@ func (s *stream) read(ctx context.Context, chunks iter.Seq2[Chunk, error]) (*Res
 
 // take is the body of the loop over a stream.
 func (s *stream) take(chunk Chunk, err error) bool {
+	if err != nil {
+		s.unsent = notSent(err)
+	}
 	if s.out.waiting.Load() && s.broken == nil && !s.lookUp() { // for example the Routing event that led to this chunk
 		return false
 	}

@@ -142,7 +142,7 @@ func report(ctx context.Context, run Run, scope *callScope) (*ToolResult, error)
 		return nil, fail
 	}
 	if scope != nil { // only recorded here: the runs above were already charged as it was spent
-		if err := scope.by.session.addSpend(res.Usage, res.MicroDollars); err != nil {
+		if err := scope.by.session.addSpend(&stepMeta{usage: res.Usage, cost: res.MicroDollars, estimated: res.Estimated != Usage{}}); err != nil {
 			return nil, err
 		}
 	}

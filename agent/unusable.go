@@ -27,12 +27,21 @@ func (r *run) judge(resp *Response) *unusable {
 		return &unusable{StopEmpty, "the model reasoned, but neither answered nor called a tool", emptyAnswerPrompt}
 	case blank(text):
 		return &unusable{StopEmpty, "the model neither answered nor called a tool", emptyAnswerPrompt}
-	case r.agent.cfg.Output == nil && writtenCall(text, &r.tools):
+	case writtenCall(text, &r.tools) && !r.fits(text):
 		return &unusable{StopMalformed, "the model wrote a call as text instead of calling the tool", malformedAnswerPrompt}
 	case resp.Finish != FinishStop && resp.Finish != FinishTools:
 		return &unusable{StopUnfinished, "the answer ended for a reason that is unknown, so it may be incomplete", unfinishedAnswerPrompt}
 	}
 	return nil
+}
+
+// fits reports whether text is an answer of the form that Config.Output asks for.
+func (r *run) fits(text string) bool {
+	if r.agent.output == nil || r.mode.plan {
+		return false
+	}
+	_, err := r.agent.output(text)
+	return err == nil
 }
 
 // blank reports whether text has no visible character.

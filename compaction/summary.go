@@ -44,8 +44,10 @@ func (c *Compactor) summarise(ctx context.Context, h *history, sent []agent.Mess
 	for _, ms := range histories {
 		req.Messages = withQuestion(ms, ask)
 		resp, err := agent.Generate(ctx, c.cfg.Model, &req)
-		if resp != nil {
-			rep.Usage = rep.Usage.Add(resp.Usage)
+		used, estimated := agent.CallUsage(&req, resp, err)
+		rep.Usage = rep.Usage.Add(used)
+		if estimated {
+			rep.Estimated = rep.Estimated.Add(used)
 		}
 		if err != nil {
 			rep.Notes = append(rep.Notes, fmt.Sprintf("the summary failed: %v", err))

@@ -114,3 +114,16 @@ func TestFoldKeepsTheWorkUnderWay(t *testing.T) {
 		}
 	}
 }
+
+// A summary that breaks or is cancelled is charged with an estimate, which the report marks.
+func TestBrokenSummaryIsCharged(t *testing.T) {
+	m := agenttest.Script(agenttest.Join(agenttest.Text("Goal: make the"), agenttest.Error(&agent.ModelError{Kind: agent.ErrNetwork, Err: errors.New("reset")})))
+	ms := full()
+	_, rep, err := New(Config{Model: m, Store: tools.NewMemStore()}).Compact(ctx, ms, 2000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rep.Summary || rep.Usage.Input < 1000 || rep.Usage.Output == 0 || rep.Estimated != rep.Usage {
+		t.Errorf("report %+v", rep)
+	}
+}

@@ -30,6 +30,7 @@ type attempt struct {
 	reported bool        // the usage is the member's own, not an estimate
 	held     agent.Chunk // usage that was not passed on yet; nil if none
 	written  int         // bytes of content
+	thought  int         // bytes of reasoning in it
 	content  bool        // some content has arrived
 	finish   agent.Chunk
 	finished bool
@@ -47,7 +48,14 @@ var errSlow = errors.New("the answer did not begin in time")
 
 // errNotSent marks the error of a request that never reached a provider because its context ended:
 // it costs nothing.
-var errNotSent = errors.New("the request was not sent")
+var errNotSent error = notSentError{}
+
+type notSentError struct{}
+
+func (notSentError) Error() string { return "the request was not sent" }
+
+// NotSent reports to package agent that the request costs nothing.
+func (notSentError) NotSent() bool { return true }
 
 // expect makes the attempt fail unless content arrives within d. The caller must call release when
 // the stream has ended.
@@ -143,6 +151,9 @@ func (a *attempt) take(c agent.Chunk, err error) bool {
 	}
 	n, any := contentSize(c)
 	a.written += n
+	if _, ok := c.(agent.ThinkingDelta); ok {
+		a.thought += n
+	}
 	if !a.content {
 		if !any {
 			return true
@@ -233,6 +244,9 @@ func (a *attempt) spent() (u agent.Usage, estimated bool) {
 	}
 	if written := int64((a.written + bytesPerToken - 1) / bytesPerToken); (!a.reported || !a.finished) && u.Output < written {
 		u.Output, estimated = written, true
+	}
+	if thought := int64(a.thought / bytesPerToken); estimated && u.Reasoning < thought {
+		u.Reasoning = thought
 	}
 	return u, estimated
 }

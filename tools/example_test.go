@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/agent/agenttest"
 	"github.com/luthier-dev/luthier/tools"
 )
 
@@ -96,4 +97,40 @@ func ExampleEmitSchema() {
 	fmt.Println(string(out), strict, err)
 	// Output:
 	// {"type":"object","properties":{"path":{"type":"string"},"depth":{"type":["integer","null"],"description":"(at least 1)"}},"required":["path","depth"],"additionalProperties":false} true <nil>
+}
+
+// The final answer of a run is a Go value. The model forgets a required field and wraps its answer
+// in text; it is asked once to correct it.
+func ExampleOutput() {
+	type Report struct {
+		Verdict string   `json:"verdict" jsonschema:"enum=good,enum=bad"`
+		Reasons []string `json:"reasons"`
+	}
+	out, err := tools.Output[Report]()
+	if err != nil {
+		panic(err)
+	}
+	model := agenttest.Script(
+		agenttest.Text(`{"verdict":"good"}`),
+		agenttest.Text("Here it is:\n```json\n{\"verdict\":\"good\",\"reasons\":[\"tests pass\"]}\n```"),
+	)
+	a, err := agent.New(agent.Config{Model: model, Output: out.Spec()})
+	if err != nil {
+		panic(err)
+	}
+	for ev, err := range a.Run(context.Background(), agent.NewSession(), agent.Text{Text: "Review the change."}) {
+		switch ev := ev.(type) {
+		case agent.AskedAgain:
+			fmt.Println(ev.Detail)
+		case agent.Done:
+			report, err := out.Value(ev.Result)
+			fmt.Printf("%+v %v\n", report, err)
+		}
+		if err != nil {
+			fmt.Println(err)
+		}
+	}
+	// Output:
+	// the answer does not fit the output schema: reasons: missing (string[]). Form: {verdict: "good"|"bad", reasons: string[]}. Example: {"verdict":"good","reasons":["…"]}
+	// {Verdict:good Reasons:[tests pass]} <nil>
 }

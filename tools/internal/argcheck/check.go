@@ -18,7 +18,7 @@ import (
 // error is an *[Error].
 func (c *Checker) Repair(args json.RawMessage) (json.RawMessage, []string, error) {
 	if len(args) > c.cfg.MaxBytes {
-		return nil, nil, &Error{Faults: []string{fmt.Sprintf("the arguments are %d bytes long, and at most %d are taken; send less at a time", len(args), c.cfg.MaxBytes)}}
+		return nil, nil, &Error{Answer: c.cfg.Answer, Faults: []string{fmt.Sprintf("%s %d bytes long, and at most %d are taken; send less at a time", c.are(), len(args), c.cfg.MaxBytes)}}
 	}
 	if c.quick != nil && c.quick.accepts(args) {
 		return args, nil, nil
@@ -60,7 +60,7 @@ func (c *Checker) syntax(args json.RawMessage) (json.RawMessage, []string, error
 	}
 	res, err := jsonrepair.Repair(args)
 	if err != nil {
-		fault := c.fault(nil, nil, "the arguments are not valid JSON: "+err.Error())
+		fault := c.fault(nil, nil, c.are()+" not valid JSON: "+err.Error())
 		if re, ok := errors.AsType[*jsonrepair.Error](err); ok {
 			fault.Truncated = re.Kind == jsonrepair.Truncated
 			fault.Excerpt = excerpt(args, re.Offset)
@@ -68,7 +68,7 @@ func (c *Checker) syntax(args json.RawMessage) (json.RawMessage, []string, error
 		return nil, nil, fault
 	}
 	if res.Risk > c.cfg.MaxRisk {
-		return nil, nil, c.fault(nil, nil, "the arguments are not valid JSON; reading them would have "+strings.Join(res.Notes, ", "))
+		return nil, nil, c.fault(nil, nil, c.are()+" not valid JSON; reading would have "+strings.Join(res.Notes, ", "))
 	}
 	return res.JSON, res.Notes, nil
 }

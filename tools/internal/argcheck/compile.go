@@ -25,6 +25,7 @@ type Config struct {
 	FillDefaults bool              // set absent members to the schema's defaults, even in arguments that are valid
 	MaxRisk      jsonrepair.Risk   // the highest risk that a syntax repair may take; 0 means [jsonrepair.High]
 	QuietNull    bool              // do not note a null that stands for an omitted argument: strict modes have no other way to omit one
+	Answer       bool              // the text is a final answer, not the arguments of a call: errors say so
 	MaxBytes     int               // maximum size of the arguments; 0 means [DefaultMaxBytes]
 }
 
@@ -47,6 +48,22 @@ type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("reference to %q leaves the schema; only local references are followed", url)
+}
+
+// are returns the beginning of an error about the whole text.
+func (c *Checker) are() string {
+	if c.cfg.Answer {
+		return "the answer is"
+	}
+	return "the arguments are"
+}
+
+// pathName names the place of a fault.
+func (c *Checker) pathName(path []string) string {
+	if c.cfg.Answer && len(path) == 0 {
+		return "the answer"
+	}
+	return pathName(path)
 }
 
 const schemaURL = "mem:///arguments.json"

@@ -21,7 +21,8 @@ type Error struct {
 	Excerpt   string          // the text around a syntax fault
 	Shape     string          // form of the arguments, such as {path: string, limit?: integer}
 	Example   json.RawMessage // valid arguments
-	Truncated bool            // the arguments were cut off
+	Truncated bool            // the text was cut off
+	Answer    bool            // it is a final answer, not the arguments of a call
 
 	more int // number of faults not listed in Faults
 }
@@ -45,11 +46,15 @@ func (e *Error) Error() string {
 	if e.Excerpt != "" {
 		fmt.Fprintf(&b, " (near %q)", e.Excerpt)
 	}
-	if e.Truncated {
+	if e.Truncated && !e.Answer {
 		b.WriteString(". Nothing was run; send the whole call again, in smaller pieces if it is long")
 	}
 	if e.Shape != "" {
-		b.WriteString(". Arguments: " + e.Shape)
+		what := ". Arguments: "
+		if e.Answer {
+			what = ". Form: "
+		}
+		b.WriteString(what + e.Shape)
 	}
 	if len(e.Example) > 0 {
 		b.WriteString(". Example: " + string(e.Example))
@@ -59,7 +64,7 @@ func (e *Error) Error() string {
 
 // fault builds the error for the faults found by a validation, or for one message.
 func (c *Checker) fault(root *jsontree.Value, err error, msg string) *Error {
-	e := &Error{Shape: c.shape(), Example: c.example()}
+	e := &Error{Shape: c.shape(), Example: c.example(), Answer: c.cfg.Answer}
 	if msg != "" {
 		e.Faults = []string{msg}
 		return e
@@ -83,9 +88,17 @@ func (c *Checker) fault(root *jsontree.Value, err error, msg string) *Error {
 	return e
 }
 
+// member returns the word for a member of an object.
+func (c *Checker) member() string {
+	if c.cfg.Answer {
+		return "member"
+	}
+	return "argument"
+}
+
 // describe puts one error into words.
 func (c *Checker) describe(root *jsontree.Value, e *jsonschema.ValidationError) []string {
-	at := pathName(e.InstanceLocation)
+	at := c.pathName(e.InstanceLocation)
 	v, _, _ := find(root, e.InstanceLocation)
 	switch k := e.ErrorKind.(type) {
 	case *kind.Required:
@@ -136,7 +149,7 @@ func (c *Checker) describeMissing(e *jsonschema.ValidationError, missing []strin
 	var out []string
 	s := c.byLoc[e.SchemaURL]
 	for _, key := range missing {
-		text := pathName(append(slices.Clone(e.InstanceLocation), key)) + ": missing"
+		text := c.pathName(append(slices.Clone(e.InstanceLocation), key)) + ": missing"
 		if s != nil && s.Properties[key] != nil {
 			text += " (" + c.typeName(s.Properties[key], 1) + ")"
 		}
@@ -149,7 +162,7 @@ func (c *Checker) describeExtra(e *jsonschema.ValidationError, extra []string, v
 	var out []string
 	s := c.byLoc[e.SchemaURL]
 	for _, key := range extra {
-		text := pathName(append(slices.Clone(e.InstanceLocation), clip(key, 60))) + ": unknown argument"
+		text := c.pathName(append(slices.Clone(e.InstanceLocation), clip(key, 60))) + ": unknown " + c.member()
 		if s != nil && v != nil {
 			if near := nearProperty(key, v, s); near != "" {
 				text += fmt.Sprintf("; did you mean %q?", near)

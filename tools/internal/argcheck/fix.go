@@ -250,6 +250,7 @@ func (m *mender) fixExtra(path, extra []string, v *jsontree.Value, s *jsonschema
 	for _, key := range extra {
 		near := nearProperty(key, v, s)
 		switch {
+		case near == "" && m.c.cfg.Answer: // an answer of other members answers something else
 		case near == "":
 			m.note(path, "ignored the unknown argument %q", key)
 			v.Delete(key)
