@@ -5,25 +5,14 @@ import (
 	"strings"
 )
 
-// literals are the spellings of JSON's literals in other languages.
-var literals = map[string]string{
-	"true": "true", "True": "true", "TRUE": "true",
-	"false": "false", "False": "false", "FALSE": "false",
-	"null": "null", "Null": "null", "NULL": "null", "None": "null", "nil": "null", "undefined": "null",
-}
-
-var (
-	number      = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
-	looseNumber = regexp.MustCompile(`^([-+]?)(0|[1-9][0-9]*)?(\.([0-9]*))?([eE][-+]?[0-9]+)?$`)
-	cutNumber   = regexp.MustCompile(`^-?([0-9]+\.?[0-9]*)?([.eE]|[eE][-+])?$`)
-	strayEnd    = regexp.MustCompile(`^\s+[A-Za-z0-9_]+\s*\}`)
-)
+var strayEnd = regexp.MustCompile(`^\s+[A-Za-z0-9_]+\s*\}`)
 
 // bare repairs a value without quotes: a literal, a number, a call around a value, or text.
 func (r *repairer) bare() error {
 	if r.startsCall() {
 		return r.unwrapCall()
 	}
+	r.scalars++
 	if r.stringPrefix() {
 		r.i++
 		r.note(fixQuotes)
@@ -49,64 +38,7 @@ func (r *repairer) bare() error {
 	if len(r.stack) == 0 && end >= len(r.s) && cutShort(text) {
 		return r.truncated("a value")
 	}
-	r.scalar(text)
-	return nil
-}
-
-// scalar writes a literal, number or text.
-func (r *repairer) scalar(text string) {
-	if lit, ok := literals[text]; ok {
-		if lit != text {
-			r.note(fixLiteral)
-		}
-		r.out = append(r.out, lit...)
-		return
-	}
-	if len(text) < 400 {
-		if number.MatchString(text) {
-			r.out = append(r.out, text...)
-			return
-		}
-		if n, ok := tidyNumber(text); ok {
-			r.note(fixNumber)
-			r.out = append(r.out, n...)
-			return
-		}
-	}
-	r.note(fixBareString)
-	r.encode(text)
-}
-
-// tidyNumber converts +1, .5 and 2. to valid JSON numbers.
-func tidyNumber(text string) (string, bool) {
-	m := looseNumber.FindStringSubmatch(text)
-	if m == nil || m[2] == "" && m[4] == "" {
-		return "", false
-	}
-	sign, whole, frac, exp := m[1], m[2], m[4], m[5]
-	if sign == "+" {
-		sign = ""
-	}
-	if whole == "" {
-		whole = "0"
-	}
-	if m[3] != "" && frac == "" {
-		frac = "0"
-	}
-	if frac != "" {
-		frac = "." + frac
-	}
-	return sign + whole + frac + exp, true
-}
-
-// cutShort reports whether text looks like the start of a literal or number whose rest is missing.
-func cutShort(text string) bool {
-	for _, lit := range []string{"true", "false", "null", "True", "False", "None"} {
-		if len(text) < len(lit) && strings.HasPrefix(lit, text) {
-			return true
-		}
-	}
-	return len(text) < 400 && cutNumber.MatchString(text) && !number.MatchString(text)
+	return r.scalar(text)
 }
 
 // bareEnd returns the end of the bare text at the cursor, and whether the text ends with a quote
@@ -115,10 +47,17 @@ func (r *repairer) bareEnd() (end int, quoted bool, err error) {
 	if end, ok := r.regexpEnd(); ok {
 		return end, false, nil
 	}
+	if end, ok := r.wordEnd(); ok {
+		return end, false, nil
+	}
 	for j := r.i; j < len(r.s); j++ {
 		switch c := r.s[j]; c {
 		case '\n', '}', ']':
 			return j, false, nil
+		case ';':
+			if next := r.skipBlank(j + 1); r.top() == '{' && (r.keyAt(next) || r.at(next) == '}') {
+				return j, false, nil
+			}
 		case ')':
 			if r.open('(') {
 				return j, false, nil
@@ -131,8 +70,13 @@ func (r *repairer) bareEnd() (end int, quoted bool, err error) {
 			r.i = j
 			return 0, false, r.fail(Ambiguous, "text without quotes holds a bracket; put it in quotes")
 		case '/', '#':
-			if j > r.i && isSpace(r.s[j-1]) && r.comment(j, aheadComment) > 0 {
+			switch n := r.comment(j, len(r.s)); {
+			case n == 0 || j == r.i:
+			case isSpace(r.s[j-1]):
 				return j, false, nil
+			case strings.HasPrefix(r.s[j:], "/*") && n > len("/**/"):
+				r.i = j
+				return 0, false, r.fail(Ambiguous, "a comment is inside text without quotes; put the text in quotes")
 			}
 		case '`':
 			if r.fenced && strings.HasPrefix(r.s[j:], "```") {
@@ -167,7 +111,7 @@ func (r *repairer) nextMember(j int) bool {
 	case '{':
 		return r.up(2) == '['
 	}
-	return r.keyAt(j) || strings.HasPrefix(r.s[j:], "...") || r.strayBeforeKey(j)
+	return r.keyAt(j) || ellipsisAt(r.s, j) > 0 || r.strayBeforeKey(j) || r.halfKeyAt(j)
 }
 
 // strayBeforeKey reports whether one upper-case word followed by a quoted key is at j, as in
@@ -217,7 +161,7 @@ func (r *repairer) key() error {
 	case end == r.i:
 		return r.fail(Malformed, "a key was expected, not %q", r.s[r.i])
 	}
-	if next := r.skipBlank(end); r.at(next) != ':' {
+	if next := r.skipBlank(end); r.at(next) != ':' && r.equalsAt(next) == 0 {
 		if r.at(next) == '"' && r.quotedEndsKey(end) {
 			r.note(fixMissingQuote)
 			r.encode(r.s[r.i:end])

@@ -20,9 +20,54 @@ func (r *repairer) value() error {
 		return errEscaped
 	}
 	if q, ok := quoteAt(r.s, r.i); ok {
+		r.scalars++
 		return r.str(q, false)
 	}
+	if strings.HasPrefix(r.s[r.i:], "```") && len(r.stack) > 0 {
+		return r.fencedValue()
+	}
 	return r.bare()
+}
+
+// fencedValue repairs a list or object in a Markdown fence of its own.
+func (r *repairer) fencedValue() error {
+	outer := r.fenced
+	r.skipFence()
+	if c := r.at(r.i); c != '{' && c != '[' {
+		return r.fail(Ambiguous, "a Markdown fence is around text; put the text in quotes")
+	}
+	if err := r.value(); err != nil {
+		return err
+	}
+	r.space()
+	if !strings.HasPrefix(r.s[r.i:], "```") {
+		if r.eof() {
+			return r.truncated("a fence")
+		}
+		return r.fail(Ambiguous, "a Markdown fence does not end behind the value")
+	}
+	for r.at(r.i) == '`' {
+		r.i++
+	}
+	r.fenced = outer
+	return nil
+}
+
+// inBraces repairs an object that has further braces around it, and perhaps a fence.
+func (r *repairer) inBraces() error {
+	r.note(fixBraces)
+	if err := r.value(); err != nil {
+		return err
+	}
+	r.space()
+	switch {
+	case r.eof():
+		return r.truncated("an object")
+	case r.at(r.i) != '}':
+		return r.fail(Ambiguous, "an object holds an object without a key")
+	}
+	r.i++
+	return nil
 }
 
 // object repairs the members between braces.
@@ -31,6 +76,12 @@ func (r *repairer) object() error {
 		return err
 	}
 	r.i++
+	r.space()
+	if r.at(r.i) == '{' || strings.HasPrefix(r.s[r.i:], "```") && !r.fenced {
+		err := r.inBraces()
+		r.pop()
+		return err
+	}
 	r.out = append(r.out, '{')
 	first, comma := true, false
 	for {
@@ -81,10 +132,16 @@ func (r *repairer) memberAt() error {
 	switch c := r.at(r.i); {
 	case r.eof():
 		return r.truncated("an object")
-	case c == ':':
+	case c == ':' && r.at(r.i+1) != '=':
 		r.i++
+	case r.equalsAt(r.i) > 0:
+		r.i += r.equalsAt(r.i)
+		r.equals = true
+		r.note(fixEquals)
 	case c == ',' || c == '}' || c == ']':
 		return r.fail(Ambiguous, "a key has no value")
+	case !r.valueAt(r.i):
+		return r.fail(Ambiguous, "a key is followed by neither a colon nor a value")
 	default:
 		r.note(fixMissingColon)
 	}
@@ -95,7 +152,7 @@ func (r *repairer) memberAt() error {
 		return r.truncated("an object")
 	case c == ',' || c == '}' || c == ']':
 		return r.fail(Ambiguous, "a key has no value")
-	case strings.HasPrefix(r.s[r.i:], "..."):
+	case ellipsisAt(r.s, r.i) > 0:
 		return r.fail(Ambiguous, "a value is left out with an ellipsis")
 	}
 	return r.value()
@@ -180,16 +237,27 @@ func (r *repairer) between(first, comma *bool, end byte) (done, again bool, err 
 		return true, false, nil
 	case c == '}' || c == ']' || c == ')':
 		return r.wrongClose(c)
-	case c == ',':
+	case c == '#' && !*comma && !(*first && end != '}') || c == '#' && end == '}':
+		n := r.hashComment(r.i)
+		if n == 0 {
+			return false, false, r.truncated(containerName(end))
+		}
+		r.note(fixComment)
+		r.i += n
+		return false, true, nil
+	case c == ',' || c == ';' && !*first:
+		if c == ';' {
+			r.note(fixSemicolon)
+		}
 		if *first || *comma {
 			r.note(fixExtraComma)
 		}
 		*comma = !*first
 		r.i++
 		return false, true, nil
-	case strings.HasPrefix(r.s[r.i:], "..."):
+	case ellipsisAt(r.s, r.i) > 0:
 		r.note(fixEllipsis)
-		r.i += 3
+		r.i += ellipsisAt(r.s, r.i)
 		return false, true, nil
 	}
 	return false, false, nil

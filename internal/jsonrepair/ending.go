@@ -32,7 +32,7 @@ func (e *ending) find() error {
 			e.depth++
 		case c == '}' || c == ']':
 			e.depth = max(0, e.depth-1)
-		case c == '\n' && e.key, e.key && j > e.start+32*maxKey:
+		case e.key && j > e.start+32*maxKey, e.key && c == '\n' && e.inner > 0:
 			return e.fail(j, "a key does not end")
 		}
 		n := e.q.closes(s, j)
@@ -113,7 +113,10 @@ func (e *ending) accepts(i int) bool {
 	r := e.r
 	j := r.skipBlank(i)
 	if e.key {
-		return r.at(j) == ':' || e.inner == 0 && j > i && r.valueAt(j)
+		return (r.separator(j) > 0 || e.inner == 0 && r.equalsAt(j) > 0) && e.plainKey(i) || e.inner == 0 && r.valueAt(j) && !e.holds(i, "\n")
+	}
+	if r.at(j) == '#' && j > i {
+		j = r.skipComments(j)
 	}
 	if e.pair || e.inner > 0 && e.depth > 0 {
 		return false // the quote closes a pair inside the text, or is inside brackets of JSON or code within the string
@@ -126,24 +129,40 @@ func (e *ending) accepts(i int) bool {
 		return r.closesWell(j)
 	case ',':
 		return e.commaAccepts(r.skipBlank(j + 1))
+	case ';':
+		return e.inner == 0 && j+1 < len(r.s) && e.commaAccepts(r.skipBlank(j+1))
 	case '`':
 		return r.fenced && strings.HasPrefix(r.s[j:], "```")
 	}
 	blank := j > i
 	switch r.top() {
 	case '{':
+		if e.inner == 0 && blank && (r.bareMemberAt(j) || r.halfKeyAt(j)) {
+			return true
+		}
 		return blank && (r.quotedKeyAt(j) || strings.Contains(r.s[i:j], "\n") && r.bareKeyAt(j))
 	case '[':
 		_, quoted := quoteAt(r.s, j)
-		return blank && e.inner == 0 && quoted
+		return blank && e.inner == 0 && (quoted || r.wholeValueAt(j))
 	}
 	return false
+}
+
+// plainKey reports whether the text up to the quote before i can be a key: one with an inner quote
+// or a line break holds nothing that separates members.
+func (e *ending) plainKey(i int) bool {
+	return e.inner == 0 && !e.holds(i, "\n") || !e.holds(i, ":,{}[]")
+}
+
+// holds reports whether the text up to position i contains any of chars.
+func (e *ending) holds(i int, chars string) bool {
+	return strings.ContainsAny(e.r.s[e.start:i], chars)
 }
 
 // commaAccepts reports whether position j, after a comma, starts the next element.
 func (e *ending) commaAccepts(j int) bool {
 	r := e.r
-	if j >= len(r.s) || strings.HasPrefix(r.s[j:], "...") {
+	if j >= len(r.s) || ellipsisAt(r.s, j) > 0 {
 		return true
 	}
 	switch c := r.at(j); c {
@@ -153,7 +172,7 @@ func (e *ending) commaAccepts(j int) bool {
 		return r.top() != '{' || r.up(2) == '['
 	}
 	if r.top() == '{' {
-		return r.keyAt(j) || r.strayBeforeKey(j)
+		return r.keyAt(j) || r.strayBeforeKey(j) || e.inner == 0 && (r.bareMemberAt(j) || r.halfKeyAt(j))
 	}
 	return e.inner == 0 || r.valueAt(j)
 }

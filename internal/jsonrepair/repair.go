@@ -38,6 +38,8 @@ type Result struct {
 	JSON  []byte   // valid JSON; the input itself if that was valid
 	Notes []string // descriptions of the repairs, one for each kind
 	Risk  Risk     // the highest risk of all repairs
+
+	Spellings []Spelling // values without quotes in a form of numbers that JSON does not have
 }
 
 // Kind is the kind of reason why text was refused.
@@ -86,6 +88,9 @@ const (
 	fixTuple
 	fixMissingComma
 	fixMissingColon
+	fixEquals
+	fixSemicolon
+	fixBraces
 	fixExtraClose
 	fixMissingClose
 	fixWrongClose
@@ -121,6 +126,9 @@ var fixInfo = [numFixes]struct {
 	fixTuple:         {Low, "read a tuple in parentheses as a list"},
 	fixMissingComma:  {Medium, "added a missing comma"},
 	fixMissingColon:  {Medium, "added a missing colon"},
+	fixEquals:        {Low, "wrote colons behind keys"},
+	fixSemicolon:     {Low, "wrote commas for semicolons"},
+	fixBraces:        {Medium, "removed braces around an object"},
 	fixExtraClose:    {Medium, "removed a closing bracket that nothing opened"},
 	fixMissingClose:  {Medium, "added a missing closing bracket"},
 	fixWrongClose:    {Medium, "replaced a closing bracket of the wrong kind"},
@@ -146,7 +154,7 @@ func Repair(text []byte) (Result, error) {
 var errEscaped = errors.New("escaped outside a string")
 
 func repair(s string, fixes uint64) (Result, error) {
-	r := &repairer{s: s, fixes: fixes, out: make([]byte, 0, len(s)+len(s)/16+16)}
+	r := &repairer{s: s, fixes: fixes, noComment: len(s), out: make([]byte, 0, len(s)+len(s)/16+16)}
 	err := r.document()
 	if err == errEscaped {
 		if fixes&(1<<fixOverEscaped) != 0 {
@@ -165,7 +173,9 @@ func repair(s string, fixes uint64) (Result, error) {
 	if !json.Valid(r.out) {
 		return Result{}, &Error{Malformed, len(s), "it is not JSON"}
 	}
-	return result(r.out, r.fixes), nil
+	res := result(r.out, r.fixes)
+	res.Spellings = r.spellings
+	return res, nil
 }
 
 func result(out []byte, fixes uint64) Result {
@@ -187,6 +197,11 @@ type repairer struct {
 	stack  []byte // the open brackets: '{', '[' or '('
 	fixes  uint64 // one bit per fix
 	fenced bool   // inside a Markdown fence
+	equals bool   // keys and values are separated by = or an arrow
+
+	scalars   int // scalar values written
+	spellings []Spelling
+	noComment int // from here on no comment ends
 }
 
 func (r *repairer) note(f fix) { r.fixes |= 1 << f }

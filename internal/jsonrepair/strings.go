@@ -64,6 +64,12 @@ func (r *repairer) str(q quote, key bool) error {
 	if !key && strings.HasPrefix(r.s[start:], mark+mark) {
 		return r.tripleQuoted(start+2*len(mark), mark+mark+mark)
 	}
+	if end, ok := r.openKey(q, start); key && ok {
+		r.note(fixMissingQuote) // {"a: 1}
+		r.encode(r.s[start:end])
+		r.i = end
+		return nil
+	}
 	doubled := false
 	if q.closes(r.s, start) > 0 && !r.endsAt(start+len(mark), key) {
 		start += len(mark) // ""text"" or ""text"
@@ -83,7 +89,12 @@ func (r *repairer) str(q quote, key bool) error {
 	if e.inner > 0 {
 		r.note(fixInnerQuotes)
 	}
-	r.encode(r.s[start:e.end])
+	body := r.s[start:e.end]
+	if key && strings.Contains(body, "\n") {
+		body = strings.Trim(body, " \t\r\n")
+		r.note(fixControl)
+	}
+	r.encode(body)
 	r.i = e.next
 	return nil
 }
@@ -112,7 +123,10 @@ func (r *repairer) endsAt(i int, key bool) bool {
 	switch r.at(i) {
 	case ',', '}', ']', ')':
 		return !key
-	case ':':
+	case ';':
+		return !key && i+1 < len(r.s) && (r.keyAt(r.skipBlank(i+1)) || r.top() != '{')
+	}
+	if r.separator(i) > 0 {
 		return key
 	}
 	return i >= len(r.s)
