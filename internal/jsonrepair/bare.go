@@ -82,6 +82,11 @@ func (r *repairer) bareEnd() (end int, quoted bool, err error) {
 			if r.fenced && strings.HasPrefix(r.s[j:], "```") {
 				return j, false, nil
 			}
+		case ' ':
+			if r.top() == '{' && r.bareMemberAt(j+1) {
+				r.i = j
+				return 0, false, r.fail(Ambiguous, "text without quotes holds what may be the next member; put it in quotes")
+			}
 		case '"':
 			return r.quoteInBare(j)
 		}
@@ -110,6 +115,9 @@ func (r *repairer) nextMember(j int) bool {
 		return true
 	case '{':
 		return r.up(2) == '['
+	}
+	if next := r.skipComments(j); next > j && r.keyAt(next) {
+		return true
 	}
 	return r.keyAt(j) || ellipsisAt(r.s, j) > 0 || r.strayBeforeKey(j) || r.halfKeyAt(j)
 }

@@ -77,7 +77,7 @@ func (r *repairer) object() error {
 	}
 	r.i++
 	r.space()
-	if r.at(r.i) == '{' || strings.HasPrefix(r.s[r.i:], "```") && !r.fenced {
+	if len(r.stack) == 1 && (r.at(r.i) == '{' || strings.HasPrefix(r.s[r.i:], "```") && !r.fenced) {
 		err := r.inBraces()
 		r.pop()
 		return err
@@ -140,7 +140,7 @@ func (r *repairer) memberAt() error {
 		r.note(fixEquals)
 	case c == ',' || c == '}' || c == ']':
 		return r.fail(Ambiguous, "a key has no value")
-	case !r.valueAt(r.i):
+	case !r.valueAt(r.i) || r.quotedKeyAt(r.i):
 		return r.fail(Ambiguous, "a key is followed by neither a colon nor a value")
 	default:
 		r.note(fixMissingColon)
@@ -276,6 +276,11 @@ func (r *repairer) wrongClose(c byte) (done, again bool, err error) {
 	if c == ')' {
 		open = '('
 	}
+	if r.open(open) && r.wrong && r.top() == '[' {
+		r.note(fixWrongClose)
+		r.i++
+		return true, false, nil
+	}
 	if r.open(open) {
 		if r.memberAfter(r.i+1) && r.top() == '[' && r.up(2) == '{' && r.up(3) != '{' {
 			r.note(fixWrongClose) // {"a": [1, 2}, "b": 3}: the next member belongs to the object that } would close
@@ -283,6 +288,7 @@ func (r *repairer) wrongClose(c byte) (done, again bool, err error) {
 			return true, false, nil
 		}
 		r.note(fixMissingClose)
+		r.mismatch = true
 		return true, false, nil
 	}
 	if r.onlySpaceAfter(r.i + 1) {

@@ -108,11 +108,14 @@ func (r *repairer) several() error {
 // Another value must not be dropped, nor a quote that may be left over from an earlier guess about
 // quotes.
 func (r *repairer) trailer() error {
+	comma := false
 	for {
 		r.space()
 		switch c := r.at(r.i); {
 		case r.eof():
 			return nil
+		case comma && isWord(c):
+			return r.fail(Ambiguous, "text follows the JSON behind a comma")
 		case c == '}' || c == ']' || c == ')':
 			if r.guessed() {
 				return r.fail(Ambiguous, "quotes inside a string are not escaped, so it is not clear where the string ends")
@@ -122,6 +125,7 @@ func (r *repairer) trailer() error {
 		case c == ',' || c == ';':
 			r.note(fixExtraComma)
 			r.i++
+			comma = c == ','
 		case strings.HasPrefix(r.s[r.i:], "```"):
 			for r.at(r.i) == '`' {
 				r.i++

@@ -113,7 +113,7 @@ func (e *ending) accepts(i int) bool {
 	r := e.r
 	j := r.skipBlank(i)
 	if e.key {
-		return (r.separator(j) > 0 || e.inner == 0 && r.equalsAt(j) > 0) && e.plainKey(i) || e.inner == 0 && r.valueAt(j) && !e.holds(i, "\n")
+		return (r.separator(j) > 0 || e.inner == 0 && r.equalsAt(j) > 0) && e.plainKey(i) || e.inner == 0 && r.valueAt(j) && !r.quotedKeyAt(j) && !e.holds(i, "\n")
 	}
 	if r.at(j) == '#' && j > i {
 		j = r.skipComments(j)
@@ -137,7 +137,10 @@ func (e *ending) accepts(i int) bool {
 	blank := j > i
 	switch r.top() {
 	case '{':
-		if e.inner == 0 && blank && (r.bareMemberAt(j) || r.halfKeyAt(j)) {
+		if e.inner == 0 && !blank && !e.doubled && r.tightMemberAt(j) {
+			return true // {"a":"x""b":1}
+		}
+		if e.inner == 0 && blank && r.brokenMemberAt(j) {
 			return true
 		}
 		return blank && (r.quotedKeyAt(j) || strings.Contains(r.s[i:j], "\n") && r.bareKeyAt(j))
@@ -172,7 +175,10 @@ func (e *ending) commaAccepts(j int) bool {
 		return r.top() != '{' || r.up(2) == '['
 	}
 	if r.top() == '{' {
-		return r.keyAt(j) || r.strayBeforeKey(j) || e.inner == 0 && (r.bareMemberAt(j) || r.halfKeyAt(j))
+		if r.at(j) == '#' {
+			j = r.skipComments(j)
+		}
+		return r.keyAt(j) || r.strayBeforeKey(j) || e.inner == 0 && r.brokenMemberAt(j)
 	}
 	return e.inner == 0 || r.valueAt(j)
 }
@@ -210,7 +216,7 @@ func (r *repairer) closesWell(j int) bool {
 		return !quoted
 	}
 	switch {
-	case j >= len(r.s), r.at(j) == ',', strings.HasPrefix(r.s[j:], "```"):
+	case j >= len(r.s), r.at(j) == ',', r.at(j) == ';', strings.HasPrefix(r.s[j:], "```"):
 		return true
 	case r.stack[depth-1] == '{':
 		return r.quotedKeyAt(j)

@@ -72,6 +72,48 @@ func (r *repairer) bareMemberAt(i int) bool {
 	return n > 0 && r.valueAt(r.skipBlank(j+n))
 }
 
+// brokenMemberAt reports whether a member whose key is broken is at i: it is a number, or it lacks a
+// quote or its colon.
+func (r *repairer) brokenMemberAt(i int) bool {
+	if r.bareMemberAt(i) || r.halfKeyAt(i) {
+		return true
+	}
+	q, ok := quoteAt(r.s, i)
+	if !ok {
+		return false
+	}
+	start := i + q.size
+	if _, ok := r.openKey(q, start); ok {
+		return true
+	}
+	end, ok := r.plainKeyEnd(q, start)
+	value := r.skipBlank(end)
+	return ok && r.valueAt(value) && !r.quotedKeyAt(value) && r.at(value) != '-'
+}
+
+// plainKeyEnd returns the position after the closing quote of a key that begins at start and
+// consists of words.
+func (r *repairer) plainKeyEnd(q quote, start int) (int, bool) {
+	end := start
+	for end < len(r.s) && end < start+maxKey && q.closes(r.s, end) == 0 && words(r.s[end:end+1]) {
+		end++
+	}
+	n := q.closes(r.s, end)
+	return end + n, n > 0 && end > start
+}
+
+// tightMemberAt reports whether a complete member with a plain key is at i, where no blank is.
+func (r *repairer) tightMemberAt(i int) bool {
+	q, ok := quoteAt(r.s, i)
+	if !ok {
+		return false
+	}
+	end, ok := r.plainKeyEnd(q, i+q.size)
+	colon := r.skipBlank(end)
+	n := r.separator(colon)
+	return ok && n > 0 && r.valueAt(r.skipBlank(colon+n))
+}
+
 // separator returns the length of what separates a key from its value at i, or 0: a colon, or the
 // equals sign or arrow of a text that separates keys in that way.
 func (r *repairer) separator(i int) int {

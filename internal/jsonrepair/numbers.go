@@ -138,12 +138,12 @@ func (r *repairer) wordEnd() (int, bool) {
 	switch c := r.at(next); {
 	case next < len(r.s) && strings.TrimSpace(r.s[end:next]) != "" && oddSpace(r.s, end) == 0:
 		return end, true // a comment
-	case c == ';':
+	case c == ';', c == '}', c == ']':
 		return end, true
 	case c == ',':
-		return end, r.top() != '{' || r.bareMemberAt(r.skipBlank(next+1)) || r.halfKeyAt(r.skipBlank(next+1))
+		return end, r.top() != '{' || r.brokenMemberAt(r.skipComments(next+1))
 	case r.top() == '{':
-		return end, r.quotedKeyAt(next) || blank && (r.bareKeyAt(next) || r.halfKeyAt(next) || r.bareMemberAt(next))
+		return end, r.quotedKeyAt(next) || blank && (r.bareKeyAt(next) || r.brokenMemberAt(next))
 	case r.top() == '[' || r.top() == '(':
 		_, quoted := quoteAt(r.s, next)
 		return end, blank && (quoted || r.wholeValueAt(next))

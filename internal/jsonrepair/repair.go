@@ -156,6 +156,11 @@ var errEscaped = errors.New("escaped outside a string")
 func repair(s string, fixes uint64) (Result, error) {
 	r := &repairer{s: s, fixes: fixes, noComment: len(s), out: make([]byte, 0, len(s)+len(s)/16+16)}
 	err := r.document()
+	if err != nil && r.mismatch {
+		if again := (&repairer{s: s, fixes: fixes, noComment: len(s), out: r.out[:0], wrong: true}); again.document() == nil && !again.noted(fixExtraClose) {
+			r, err = again, nil
+		}
+	}
 	if err == errEscaped {
 		if fixes&(1<<fixOverEscaped) != 0 {
 			return Result{}, &Error{Malformed, r.i, "a backslash stands outside any string"}
@@ -198,6 +203,9 @@ type repairer struct {
 	fixes  uint64 // one bit per fix
 	fenced bool   // inside a Markdown fence
 	equals bool   // keys and values are separated by = or an arrow
+
+	mismatch bool // a bracket was closed by another one, and was taken to be missing
+	wrong    bool // such a bracket is taken to be the wrong one
 
 	scalars   int // scalar values written
 	spellings []Spelling

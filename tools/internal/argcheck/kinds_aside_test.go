@@ -16,7 +16,9 @@ func hexadecimal(s string) (string, bool) {
 // done.
 var aside = []damage{
 	{"label before", whole(func(m maker, s string) string { return pick(m, []string{"json\n", "JSON: ", "arguments = "}) + s })},
-	{"call around", whole(func(m maker, s string) string { return pick(m, []string{"args(", "callback("}) + s + pick(m, []string{")", ");"}) })},
+	{"call around", whole(func(m maker, s string) string {
+		return pick(m, []string{"args(", "callback("}) + s + pick(m, []string{")", ");"})
+	})},
 	{"thoughts before", whole(func(_ maker, s string) string { return "<think>It isn't hard, I call it.</think>\n" + s })},
 	{"comment with brackets and quotes", one(of("k}]"), add("/* {\"x\": [1, 'y */", "// ]} \"z\n"))},
 	{"quotes around all, single", whole(func(_ maker, s string) string { return "'" + strings.ReplaceAll(s, "'", `\'`) + "'" })},
@@ -58,9 +60,11 @@ var unclear = []damage{
 	{"exponent without digits", numbers(func(s string) (string, bool) { return s + "e", !strings.Contains(s, ".") })},
 	{"no number", numbers(func(s string) (string, bool) { return "NaN", true })},
 	{"infinite", numbers(func(s string) (string, bool) { return "-Infinity", true })},
-	{"number for text", each("s", func(m maker, _ token) (string, bool) { return pick(m, []string{"1_000", "+5", "0x1F", ".5", "5.", "1e", "007", "NaN"}), true })},
+	{"number for text", each("s", func(m maker, _ token) (string, bool) {
+		return pick(m, []string{"1_000", "+5", "0x1F", ".5", "5.", "1e", "007", "NaN"}), true
+	})},
 	{"two objects", whole(func(_ maker, s string) string { return s + "\n" + s })},
-	{"value left out", one(of("snl"), write("...", "…"))},
+	{"value left out", one(before(":", "snl"), write("...", "…"))},
 	{"key without a value", one(before(":", "snl"), write(""))},
 	{"member behind the end", whole(func(m maker, s string) string { return s + pick(m, []string{`, "more": 2}`, `, more: 2}`}) })},
 }

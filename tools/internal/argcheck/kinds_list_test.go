@@ -145,13 +145,17 @@ var mendable = []damage{
 	{"escaped apostrophes", replace("s", `'`, `\'`)},
 	{"single backslashes", replace("s", `\\d`, `\d`, `\\w`, `\w`, `\\s`, `\s`, `\\.`, `\.`, `\\(`, `\(`)},
 	{"missing colon", one(of(":"), write(" "))},
-	{"missing closer inside", one(func(ts []token, i int) bool { return i < len(ts)-1 && of("]")(ts, i) && i+1 < len(ts) && of("}")(ts, i+1) }, func(_ maker, ts []token, i int) []token { return slices.Delete(ts, i, i+1) })},
+	{"missing closer inside", one(func(ts []token, i int) bool {
+		return i < len(ts)-1 && of("]")(ts, i) && i+1 < len(ts) && of("}")(ts, i+1)
+	}, func(_ maker, ts []token, i int) []token { return slices.Delete(ts, i, i+1) })},
 	{"wrong closer", one(func(ts []token, i int) bool { return ts[i].kind == ']' }, write("}"))},
 	{"extra closer", whole(func(m maker, s string) string { return s + pick(m, []string{"}", "]", "}}", "\n}"}) })},
 	{"text around", whole(func(m maker, s string) string {
 		return pick(m, []string{"Here it is: ", "I'll call it now.\n", ""}) + s + pick(m, []string{" Done.", "\nThat's all", "\n\nLet me know."})
 	})},
-	{"fence", whole(func(m maker, s string) string { return pick(m, []string{"```json\n", "```\n", "Sure:\n```json\n"}) + s + "\n```" })},
+	{"fence", whole(func(m maker, s string) string {
+		return pick(m, []string{"```json\n", "```\n", "Sure:\n```json\n"}) + s + "\n```"
+	})},
 	{"fence inside braces", whole(func(m maker, s string) string {
 		return pick(m, []string{"{```json\n", "{\n```json\n", "{```\n"}) + s + pick(m, []string{"\n```}", "\n```\n}"})
 	})},
