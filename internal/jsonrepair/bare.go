@@ -179,6 +179,12 @@ func (r *repairer) key() error {
 		if next >= len(r.s) {
 			return r.truncated("a key")
 		}
+		if _, quoted := quoteAt(r.s, next); quoted && next > end && !r.quotedKeyAt(next) {
+			r.note(fixBareKey) // {a "b"}
+			r.encode(r.s[r.i:end])
+			r.i = end
+			return nil
+		}
 		return r.fail(Ambiguous, "%q is neither a key nor a value", clip(r.s[r.i:end]))
 	}
 	r.note(fixBareKey)

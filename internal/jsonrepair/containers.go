@@ -53,8 +53,8 @@ func (r *repairer) fencedValue() error {
 	return nil
 }
 
-// inBraces repairs an object that has further braces around it, and perhaps a fence.
-func (r *repairer) inBraces() error {
+// inBrackets repairs a value that has further brackets around it, and perhaps a fence.
+func (r *repairer) inBrackets(end byte) error {
 	r.note(fixBraces)
 	if err := r.value(); err != nil {
 		return err
@@ -62,11 +62,12 @@ func (r *repairer) inBraces() error {
 	r.space()
 	switch {
 	case r.eof():
-		return r.truncated("an object")
-	case r.at(r.i) != '}':
-		return r.fail(Ambiguous, "an object holds an object without a key")
+		return r.truncated(containerName(end))
+	case r.at(r.i) != end:
+		return r.fail(Ambiguous, "a value without a key or comma is between brackets")
 	}
 	r.i++
+	r.pop()
 	return nil
 }
 
@@ -78,9 +79,7 @@ func (r *repairer) object() error {
 	r.i++
 	r.space()
 	if len(r.stack) == 1 && (r.at(r.i) == '{' || strings.HasPrefix(r.s[r.i:], "```") && !r.fenced) {
-		err := r.inBraces()
-		r.pop()
-		return err
+		return r.inBrackets('}')
 	}
 	r.out = append(r.out, '{')
 	first, comma := true, false
@@ -169,6 +168,10 @@ func (r *repairer) list(end byte) (many bool, err error) {
 		return false, err
 	}
 	r.i++
+	r.space()
+	if len(r.stack) == 1 && end == ']' && strings.HasPrefix(r.s[r.i:], "```") && !r.fenced {
+		return false, r.inBrackets(end)
+	}
 	r.out = append(r.out, '[')
 	first, comma := true, false
 	for {
@@ -186,6 +189,11 @@ func (r *repairer) list(end byte) (many bool, err error) {
 		}
 		if r.at(r.i) == ':' {
 			return false, r.fail(Ambiguous, "a list holds a key; write an object in braces")
+		}
+		if !first && r.up(2) == '{' && r.quotedKeyAt(r.i) {
+			r.note(fixMissingClose) // {"a": [1, 2, "b": 3}
+			r.unclosed = true
+			break
 		}
 		if !first {
 			if !comma {
@@ -296,9 +304,20 @@ func (r *repairer) wrongClose(c byte) (done, again bool, err error) {
 		r.i++
 		return true, false, nil
 	}
+	return false, true, r.extraClose()
+}
+
+// extraClose drops a closing bracket that nothing opened.
+func (r *repairer) extraClose() error {
+	switch {
+	case r.guessed():
+		return r.fail(Ambiguous, "quotes inside a string are not escaped, so it is not clear where the string ends")
+	case r.unclosed:
+		return r.fail(Ambiguous, "a list holds a key; write an object in braces")
+	}
 	r.note(fixExtraClose)
 	r.i++
-	return false, true, nil
+	return nil
 }
 
 // memberAfter reports whether a comma and a key follow position j.

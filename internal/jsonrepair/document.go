@@ -117,11 +117,9 @@ func (r *repairer) trailer() error {
 		case comma && isWord(c):
 			return r.fail(Ambiguous, "text follows the JSON behind a comma")
 		case c == '}' || c == ']' || c == ')':
-			if r.guessed() {
-				return r.fail(Ambiguous, "quotes inside a string are not escaped, so it is not clear where the string ends")
+			if err := r.extraClose(); err != nil {
+				return err
 			}
-			r.note(fixExtraClose)
-			r.i++
 		case c == ',' || c == ';':
 			r.note(fixExtraComma)
 			r.i++

@@ -205,6 +205,7 @@ type repairer struct {
 	equals bool   // keys and values are separated by = or an arrow
 
 	mismatch bool // a bracket was closed by another one, and was taken to be missing
+	unclosed bool // a list was taken to end before a key
 	wrong    bool // such a bracket is taken to be the wrong one
 
 	scalars   int // scalar values written

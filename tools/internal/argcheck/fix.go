@@ -116,7 +116,10 @@ func textContainer(t, want string) (*jsontree.Value, []string) {
 		return nil, nil
 	}
 	markSpellings(v, res.Spellings)
-	return v, res.Notes
+	if res.Risk <= jsonrepair.Low {
+		return v, nil
+	}
+	return v, res.Notes // it was not only spelling
 }
 
 // textNumber parses a number that was given as text. Text with more than one possible meaning for a
