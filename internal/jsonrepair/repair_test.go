@@ -214,6 +214,17 @@ func hostile(n int) map[string]string {
 		"calls":          strings.Repeat(`f(`, 500) + strings.Repeat(`a`, n),
 		"smart":          `{"a":` + strings.Repeat(`“a” `, n/2),
 		"triple":         `[` + strings.Repeat(`""" `, n/2),
+		"open keys":      `{` + strings.Repeat(`"a: 1, `, n/2),
+		"bare members":   `{"a": b` + strings.Repeat(` c: d`, n/2),
+		"hashes":         `{"a":1` + strings.Repeat(` #`, n) + "\n" + strings.Repeat(`#x`, n),
+		"hash lines":     `{"a":"x"` + strings.Repeat(", #\n", n/2),
+		"number comment": `[` + strings.Repeat(`1/*c*/ `, n/2),
+		"open numbers":   `[` + strings.Repeat(`1 /* `, n/2),
+		"number blanks":  `[` + strings.Repeat("1"+strings.Repeat(" ", 200), n/64),
+		"wrong closers":  strings.Repeat(`{"a":[`, 200) + strings.Repeat(`1},`, n),
+		"equals":         `{` + strings.Repeat(`a = "b" c = `, n/4),
+		"half keys":      `{"a":1` + strings.Repeat(`,b":1`, n/2),
+		"keys in a list": `{"a":[1` + strings.Repeat(` "b":[1`, 200),
 		"unended single": `[` + strings.Repeat(`{'a':'x' y},`, n/8),
 	}
 }

@@ -220,3 +220,6 @@ func wholeAt(name, text string) int {
 		}
 	}
 }
+
+// TestMalformedKindsLater runs the kinds that were added last.
+func TestMalformedKindsLater(t *testing.T) { runKinds(t, later, 1, testing.Verbose()) }
