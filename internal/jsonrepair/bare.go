@@ -51,7 +51,11 @@ func (r *repairer) bareEnd() (end int, quoted bool, err error) {
 		return end, false, nil
 	}
 	for j := r.i; j < len(r.s); j++ {
-		switch c := r.s[j]; c {
+		c := r.s[j]
+		if r.comma(j) > 1 {
+			c = ','
+		}
+		switch c {
 		case '\n', '}', ']':
 			return j, false, nil
 		case ';':
@@ -63,7 +67,7 @@ func (r *repairer) bareEnd() (end int, quoted bool, err error) {
 				return j, false, nil
 			}
 		case ',':
-			if r.top() != '{' || r.nextMember(r.skipBlank(j+1)) {
+			if r.top() != '{' || r.nextMember(r.skipBlank(j+r.comma(j))) {
 				return j, false, nil
 			}
 		case '{', '[':
@@ -159,8 +163,17 @@ func (r *repairer) key() error {
 	if q, ok := quoteAt(r.s, r.i); ok {
 		return r.str(q, true)
 	}
+	if key, next, ok := r.luaKeyAt(r.i); ok {
+		r.note(fixBareKey)
+		r.encode(key)
+		r.i = next
+		return nil
+	}
+	if r.at(r.i) == ':' && isWord(r.at(r.i+1)) {
+		r.i++ // Ruby's {:a => 1}
+	}
 	end := r.i
-	for end < len(r.s) && (isWord(r.s[end]) || r.s[end] == '-' || r.s[end] == '.' || r.s[end] >= 0x80 && oddSpace(r.s, end) == 0) {
+	for end < len(r.s) && (isWord(r.s[end]) || r.s[end] == '-' || r.s[end] == '.' || r.s[end] >= 0x80 && oddSpace(r.s, end) == 0) && r.separator(end) == 0 {
 		end++
 	}
 	switch {
@@ -169,7 +182,7 @@ func (r *repairer) key() error {
 	case end == r.i:
 		return r.fail(Malformed, "a key was expected, not %q", r.s[r.i])
 	}
-	if next := r.skipBlank(end); r.at(next) != ':' && r.equalsAt(next) == 0 {
+	if next := r.skipBlank(end); r.separator(next) == 0 && r.equalsAt(next) == 0 {
 		if r.at(next) == '"' && r.quotedEndsKey(end) {
 			r.note(fixMissingQuote)
 			r.encode(r.s[r.i:end])

@@ -131,11 +131,14 @@ func (r *repairer) memberAt() error {
 	switch c := r.at(r.i); {
 	case r.eof():
 		return r.truncated("an object")
-	case c == ':' && r.at(r.i+1) != '=':
+	case c == ':' && r.at(r.i+1) != '=' && r.at(r.i+1) != ':':
 		r.i++
 	case r.equalsAt(r.i) > 0:
 		r.i += r.equalsAt(r.i)
 		r.equals = true
+		r.note(fixEquals)
+	case r.separator(r.i) > 0:
+		r.i += r.separator(r.i)
 		r.note(fixEquals)
 	case c == ',' || c == '}' || c == ']':
 		return r.fail(Ambiguous, "a key has no value")
@@ -253,15 +256,15 @@ func (r *repairer) between(first, comma *bool, end byte) (done, again bool, err 
 		r.note(fixComment)
 		r.i += n
 		return false, true, nil
-	case c == ',' || c == ';' && !*first:
-		if c == ';' {
+	case r.comma(r.i) > 0 || c == ';' && !*first:
+		if c != ',' {
 			r.note(fixSemicolon)
 		}
 		if *first || *comma {
 			r.note(fixExtraComma)
 		}
 		*comma = !*first
-		r.i++
+		r.i += max(1, r.comma(r.i))
 		return false, true, nil
 	case ellipsisAt(r.s, r.i) > 0:
 		r.note(fixEllipsis)
@@ -323,7 +326,7 @@ func (r *repairer) extraClose() error {
 // memberAfter reports whether a comma and a key follow position j.
 func (r *repairer) memberAfter(j int) bool {
 	j = r.skipBlank(j)
-	return r.at(j) == ',' && r.keyAt(r.skipBlank(j+1))
+	return r.comma(j) > 0 && r.keyAt(r.skipBlank(j+r.comma(j)))
 }
 
 func (r *repairer) onlySpaceAfter(j int) bool {

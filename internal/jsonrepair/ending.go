@@ -75,7 +75,10 @@ func (e *ending) tryQuote(j, n int) (done bool, err error) {
 			return true, nil
 		}
 	}
-	e.member = e.member || e.depth == 0 && r.quotedKeyAt(j) && r.commaBefore(j, e.start) >= 0
+	if !e.member && e.depth == 0 && r.commaBefore(j, e.start) >= 0 {
+		_, open := r.openKey(e.q, j+n)
+		e.member = open || r.quotedKeyAt(j)
+	}
 	if c := r.at(r.skipBlank(j + n)); e.key && e.inner == 0 && (c == ',' || c == '}') {
 		return false, e.fail(j, "a key has no value")
 	}
@@ -124,11 +127,12 @@ func (e *ending) accepts(i int) bool {
 	if j >= len(r.s) {
 		return true
 	}
+	if n := r.comma(j); n > 0 {
+		return e.commaAccepts(r.skipBlank(j + n))
+	}
 	switch c := r.at(j); c {
 	case '}', ']', ')':
 		return r.closesWell(j)
-	case ',':
-		return e.commaAccepts(r.skipBlank(j + 1))
 	case ';':
 		return e.inner == 0 && j+1 < len(r.s) && e.commaAccepts(r.skipBlank(j+1))
 	case '`':
@@ -216,10 +220,10 @@ func (r *repairer) closesWell(j int) bool {
 		return !quoted
 	}
 	switch {
-	case j >= len(r.s), r.at(j) == ',', r.at(j) == ';', strings.HasPrefix(r.s[j:], "```"):
+	case j >= len(r.s), r.comma(j) > 0, r.at(j) == ';', strings.HasPrefix(r.s[j:], "```"):
 		return true
 	case r.stack[depth-1] == '{':
-		return r.quotedKeyAt(j)
+		return r.quotedKeyAt(j) || isSpace(r.s[j-1]) && r.bareMemberAt(j)
 	}
 	return r.at(j) == '{' || r.at(j) == '['
 }

@@ -6,7 +6,10 @@ import "strings"
 const maxKey = 128
 
 // keyAt reports whether a key with its colon is at i: in quotes, or a bare word.
-func (r *repairer) keyAt(i int) bool { return r.quotedKeyAt(i) || r.bareKeyAt(i) }
+func (r *repairer) keyAt(i int) bool {
+	_, _, lua := r.luaKeyAt(i)
+	return lua || r.quotedKeyAt(i) || r.bareKeyAt(i)
+}
 
 func (r *repairer) quotedKeyAt(i int) bool {
 	q, ok := quoteAt(r.s, i)
@@ -37,6 +40,9 @@ func (r *repairer) quotedKeyAt(i int) bool {
 }
 
 func (r *repairer) bareKeyAt(i int) bool {
+	if r.equals && r.at(i) == ':' {
+		i++ // {:a => 1}
+	}
 	j := i
 	for j < len(r.s) && j < i+maxKey && (isWord(r.s[j]) || j > i && (r.s[j] == '-' || r.s[j] == '.')) {
 		j++
@@ -60,6 +66,9 @@ func (r *repairer) halfKeyAt(i int) bool {
 // bareMemberAt reports whether a key without quotes (a number, too) and a value that is not bare text
 // are at i.
 func (r *repairer) bareMemberAt(i int) bool {
+	if r.equals && r.at(i) == ':' {
+		i++
+	}
 	j := i
 	for j < len(r.s) && j < i+maxKey && (isWord(r.s[j]) || j > i && (r.s[j] == '-' || r.s[j] == '.')) {
 		j++
@@ -117,13 +126,44 @@ func (r *repairer) tightMemberAt(i int) bool {
 // separator returns the length of what separates a key from its value at i, or 0: a colon, or the
 // equals sign or arrow of a text that separates keys in that way.
 func (r *repairer) separator(i int) int {
-	if r.at(i) == ':' {
+	switch {
+	case i >= len(r.s):
+		return 0
+	case strings.HasPrefix(r.s[i:], "::"):
+		return 2
+	case r.s[i] == ':':
 		return 1
-	}
-	if r.equals {
+	case strings.HasPrefix(r.s[i:], "："):
+		return len("：")
+	case r.equals:
 		return r.equalsAt(i)
 	}
 	return 0
+}
+
+// comma returns the length of a comma at i, or 0.
+func (r *repairer) comma(i int) int {
+	switch {
+	case r.at(i) == ',':
+		return 1
+	case r.at(i) >= 0x80 && strings.HasPrefix(r.s[i:], "，"):
+		return len("，")
+	}
+	return 0
+}
+
+// luaKeyAt returns the words in a key such as ["a"] = and the position after its bracket.
+func (r *repairer) luaKeyAt(i int) (key string, end int, ok bool) {
+	q, quoted := quoteAt(r.s, i+1)
+	if r.at(i) != '[' || !quoted {
+		return "", 0, false
+	}
+	start := i + 1 + q.size
+	end, ok = r.plainKeyEnd(q, start)
+	if !ok || r.at(end) != ']' || r.equalsAt(r.skipBlank(end+1)) == 0 {
+		return "", 0, false
+	}
+	return r.s[start : end-q.size], end + 1, true
 }
 
 // equalsAt returns the length of an equals sign or arrow at i, or 0.
@@ -152,10 +192,11 @@ func (r *repairer) openKey(q quote, i int) (end int, ok bool) {
 	for end = i; end < len(r.s) && end < i+maxKey && (isWord(r.s[end]) || r.s[end] == '-' || r.s[end] == '.'); end++ {
 	}
 	colon := r.skipBlank(end)
-	if end == i || r.at(colon) != ':' {
+	n := r.separator(colon)
+	if end == i || n == 0 {
 		return 0, false
 	}
-	value := r.skipBlank(colon + 1)
+	value := r.skipBlank(colon + n)
 	if !r.valueAt(value) {
 		return 0, false
 	}

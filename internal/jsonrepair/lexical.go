@@ -1,6 +1,7 @@
 package jsonrepair
 
 import (
+	"html"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -8,6 +9,9 @@ import (
 
 // member is a quoted key with its colon, anywhere in a text.
 var member = regexp.MustCompile(`"[^"\n]{1,128}"\s*:`)
+
+// entity is an HTML entity of a character that HTML needs.
+var entity = regexp.MustCompile(`&(amp|lt|gt|apos|#39|#x27);`)
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
@@ -166,4 +170,21 @@ func unescapeOnce(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// withoutEntities returns s with its HTML entities replaced, or "" if its quotes are not written as
+// entities, or if some of its characters are and others are not.
+func withoutEntities(s string) string {
+	if !strings.Contains(s, "&quot;") || strings.Contains(s, `"`) {
+		return ""
+	}
+	rest := strings.ReplaceAll(s, "&quot;", "")
+	others := entity.MatchString(rest)
+	if others && strings.ContainsAny(entity.ReplaceAllString(rest, ""), "&<>") {
+		return ""
+	}
+	if !others {
+		return strings.ReplaceAll(s, "&quot;", `"`)
+	}
+	return html.UnescapeString(s)
 }

@@ -135,13 +135,15 @@ func (r *repairer) wordEnd() (int, bool) {
 	}
 	next := r.skipComments(end)
 	blank := next > end
-	switch c := r.at(next); {
-	case next < len(r.s) && strings.TrimSpace(r.s[end:next]) != "" && oddSpace(r.s, end) == 0:
+	if strings.TrimSpace(r.s[end:next]) != "" && oddSpace(r.s, end) == 0 {
 		return end, true // a comment
+	}
+	if n := r.comma(next); n > 0 {
+		return end, r.top() != '{' || n > 1 || r.brokenMemberAt(r.skipComments(next+n))
+	}
+	switch c := r.at(next); {
 	case c == ';', c == '}', c == ']':
 		return end, true
-	case c == ',':
-		return end, r.top() != '{' || r.brokenMemberAt(r.skipComments(next+1))
 	case r.top() == '{':
 		return end, r.quotedKeyAt(next) || blank && (r.bareKeyAt(next) || r.brokenMemberAt(next))
 	case r.top() == '[' || r.top() == '(':

@@ -91,6 +91,7 @@ const (
 	fixEquals
 	fixSemicolon
 	fixBraces
+	fixEntities
 	fixExtraClose
 	fixMissingClose
 	fixWrongClose
@@ -127,8 +128,9 @@ var fixInfo = [numFixes]struct {
 	fixMissingComma:  {Medium, "added a missing comma"},
 	fixMissingColon:  {Medium, "added a missing colon"},
 	fixEquals:        {Low, "wrote colons behind keys"},
-	fixSemicolon:     {Low, "wrote commas for semicolons"},
+	fixSemicolon:     {Low, "wrote commas between elements"},
 	fixBraces:        {Medium, "removed braces around an object"},
+	fixEntities:      {Medium, "read HTML entities as the characters they stand for"},
 	fixExtraClose:    {Medium, "removed a closing bracket that nothing opened"},
 	fixMissingClose:  {Medium, "added a missing closing bracket"},
 	fixWrongClose:    {Medium, "replaced a closing bracket of the wrong kind"},
@@ -160,6 +162,9 @@ func repair(s string, fixes uint64) (Result, error) {
 		if again := (&repairer{s: s, fixes: fixes, noComment: len(s), out: r.out[:0], wrong: true}); again.document() == nil && !again.noted(fixExtraClose) {
 			r, err = again, nil
 		}
+	}
+	if plain := withoutEntities(s); err != nil && plain != "" {
+		return repair(plain, fixes|1<<fixEntities)
 	}
 	if err == errEscaped {
 		if fixes&(1<<fixOverEscaped) != 0 {

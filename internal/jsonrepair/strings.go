@@ -26,6 +26,10 @@ func quoteAt(s string, i int) (quote, bool) {
 		return quote{1, "`´", false}, !strings.HasPrefix(s[i:], "```")
 	}
 	switch c, n := utf8.DecodeRuneInString(s[i:]); c {
+	case '«':
+		return quote{n, `»`, false}, true
+	case '「':
+		return quote{n, `」`, false}, true
 	case '“', '”', '„', '‟':
 		return quote{n, `“”"`, false}, true
 	case '‘', '’', '‚', '‛':
@@ -120,8 +124,11 @@ func (r *repairer) tripleQuoted(start int, mark string) error {
 // endsAt reports whether a string may have ended just before position i.
 func (r *repairer) endsAt(i int, key bool) bool {
 	i = r.skipBlank(i)
+	if r.comma(i) > 0 {
+		return !key
+	}
 	switch r.at(i) {
-	case ',', '}', ']', ')':
+	case '}', ']', ')':
 		return !key
 	case ';':
 		return !key && i+1 < len(r.s) && (r.keyAt(r.skipBlank(i+1)) || r.top() != '{')

@@ -158,7 +158,7 @@ func TestMalformedKinds(t *testing.T) { runKinds(t, mendable, 0, testing.Verbose
 func TestMalformedKindsHeldOut(t *testing.T) { runKinds(t, mendable, 1, false) }
 
 // TestMalformedKindsAside runs kinds that played no part in the development.
-func TestMalformedKindsAside(t *testing.T) { runKinds(t, aside, 1, false) }
+func TestMalformedKindsAside(t *testing.T) { runKinds(t, aside, 1, testing.Verbose()) }
 
 // TestUnclearKinds: text with two readings, or none, is refused.
 //
