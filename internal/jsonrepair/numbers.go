@@ -117,7 +117,13 @@ func (r *repairer) word(i int) int {
 		j++
 	}
 	text := r.s[i:j]
-	if _, ok := literals[text]; ok || number.MatchString(text) {
+	if _, ok := literals[text]; ok {
+		return j
+	}
+	if text == "" || !isDigit(text[0]) && strings.IndexByte("+-.NIni", text[0]) < 0 {
+		return i
+	}
+	if number.MatchString(text) {
 		return j
 	}
 	if _, ok := tidyNumber(text); ok || openNumber.MatchString(text) || zeros.MatchString(text) || noNumber.MatchString(text) {

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"strings"
 )
 
 // Risk is the amount of guessing in a repair.
@@ -92,6 +93,7 @@ const (
 	fixSemicolon
 	fixBraces
 	fixEntities
+	fixOuterQuotes
 	fixExtraClose
 	fixMissingClose
 	fixWrongClose
@@ -131,6 +133,7 @@ var fixInfo = [numFixes]struct {
 	fixSemicolon:     {Low, "wrote commas between elements"},
 	fixBraces:        {Medium, "removed braces around an object"},
 	fixEntities:      {Medium, "read HTML entities as the characters they stand for"},
+	fixOuterQuotes:   {Low, "removed quotes around the JSON"},
 	fixExtraClose:    {Medium, "removed a closing bracket that nothing opened"},
 	fixMissingClose:  {Medium, "added a missing closing bracket"},
 	fixWrongClose:    {Medium, "replaced a closing bracket of the wrong kind"},
@@ -148,7 +151,25 @@ func Repair(text []byte) (Result, error) {
 	if json.Valid(text) {
 		return Result{JSON: text}, nil
 	}
-	return repair(string(text), 0)
+	s := string(text)
+	if inner := betweenQuotes(s); inner != "" {
+		return result([]byte(inner), 1<<fixOuterQuotes), nil
+	}
+	return repair(s, 0)
+}
+
+// betweenQuotes returns the valid list or object that text has between single quotes, as in a
+// shell, or "".
+func betweenQuotes(text string) string {
+	t := strings.TrimSpace(text)
+	if len(t) < 4 || t[0] != '\'' || t[len(t)-1] != '\'' || t[1] != '{' && t[1] != '[' {
+		return ""
+	}
+	inner := strings.ReplaceAll(t[1:len(t)-1], `\'`, "'")
+	if !json.Valid([]byte(inner)) {
+		return ""
+	}
+	return inner
 }
 
 // errEscaped reports escaped quotes outside of a string: the whole text has one level of escapes
