@@ -143,6 +143,9 @@ func (r *repairer) prose() error {
 	if _, quoted := quoteAt(r.s, r.i); quoted || r.guessed() {
 		return r.fail(Ambiguous, "text follows the JSON, and it is not clear whether it belongs to it")
 	}
+	if strings.ContainsAny(rest, "}]") {
+		return r.fail(Ambiguous, "text follows the JSON, and a closing bracket follows the text")
+	}
 	if strings.ContainsAny(rest, "{[") {
 		return r.fail(Ambiguous, "there is more than one JSON value; send one call for each")
 	}

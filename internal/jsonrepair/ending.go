@@ -14,6 +14,7 @@ type ending struct {
 
 	end, next   int  // end of the content; position after the closing quote
 	inner       int  // number of unescaped quotes in the content
+	closing     bool // the first inner quote looks like one that closes
 	pair        bool // the last inner quote opens a pair, as in say "hi
 	closedTwice bool // the string closed with two quotes
 	depth       int  // brackets open inside the text
@@ -46,8 +47,10 @@ func (e *ending) find() error {
 		if done, err := e.tryQuote(j, n); done || err != nil {
 			return err
 		}
-		e.inner++
 		e.pair = !e.pair && e.opens(j, n)
+		if e.inner++; e.inner == 1 {
+			e.closing = !e.pair
+		}
 		j += n
 	}
 	return e.unended(firstQuote)
@@ -106,9 +109,20 @@ func (e *ending) close(end, next int) error {
 		return e.fail(end, "a quote is missing or not escaped, and it is not clear which members belong to the string")
 	case e.inner%2 == 1 && !e.key && e.r.top() == '[':
 		return e.fail(end, "quotes in a list are not escaped, and it is not clear where its strings end")
+	case e.inner > 0 && e.closing && !e.key && e.r.top() == '[':
+		return e.fail(end, "quotes in a list are not escaped, and it is not clear where its strings end")
+	case e.inner%2 == 1 && !e.key && !e.doubled && e.extra(end):
+		return e.fail(end, "a quote is doubled or not escaped, and it is not clear which")
 	}
 	e.end, e.next = end, next
 	return nil
+}
+
+// extra reports whether the quote at the parameter end follows another one, and no number: 72"" may
+// be inches.
+func (e *ending) extra(end int) bool {
+	s := e.r.s[e.start:end]
+	return len(s) > 1 && e.q.plain && s[len(s)-1] == '"' && !isDigit(s[len(s)-2])
 }
 
 // accepts reports whether a string can have ended before position i.
@@ -150,6 +164,9 @@ func (e *ending) accepts(i int) bool {
 		return blank && (r.quotedKeyAt(j) || strings.Contains(r.s[i:j], "\n") && r.bareKeyAt(j))
 	case '[':
 		_, quoted := quoteAt(r.s, j)
+		if !blank && quoted && j > e.start+1 {
+			return e.inner == 0 && !e.doubled && !isSpace(r.s[j-2]) && isWord(r.at(j+1)) // ["a""b"]
+		}
 		return blank && e.inner == 0 && (quoted || r.wholeValueAt(j))
 	}
 	return false
