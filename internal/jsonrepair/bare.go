@@ -76,6 +76,9 @@ func (r *repairer) bareEnd() (end int, quoted bool, err error) {
 		case '/', '#':
 			switch n := r.comment(j, len(r.s)); {
 			case n == 0 || j == r.i:
+			case isSpace(r.s[j-1]) && endsQuoted(r.s[j:j+n]):
+				r.i = j
+				return 0, false, r.fail(Ambiguous, "a comment ends with a quote, so it may belong to the text; put the text in quotes")
 			case isSpace(r.s[j-1]):
 				return j, false, nil
 			case strings.HasPrefix(r.s[j:], "/*") && n > len("/**/"):
@@ -96,6 +99,16 @@ func (r *repairer) bareEnd() (end int, quoted bool, err error) {
 		}
 	}
 	return len(r.s), false, nil
+}
+
+// endsQuoted reports whether a comment holds a quote that may end text without its first quote.
+func endsQuoted(comment string) bool {
+	i := strings.IndexByte(comment, '"')
+	if i < 0 {
+		return false
+	}
+	rest := strings.TrimLeft(comment[i+1:], " \t\r\n")
+	return rest == "" || strings.IndexByte(",}]", rest[0]) >= 0
 }
 
 // quoteInBare interprets a quote in bare text: it begins the next key after a missing comma, or
@@ -155,136 +168,9 @@ func (r *repairer) dropStray(first bool) (bool, error) {
 	return false, nil
 }
 
-// key repairs the key at the cursor.
-func (r *repairer) key() error {
-	if r.at(r.i) == '\\' {
-		return errEscaped
-	}
-	if q, ok := quoteAt(r.s, r.i); ok {
-		return r.str(q, true)
-	}
-	if key, next, ok := r.luaKeyAt(r.i); ok {
-		r.note(fixBareKey)
-		r.encode(key)
-		r.i = next
-		return nil
-	}
-	if r.at(r.i) == ':' && isWord(r.at(r.i+1)) {
-		r.i++ // Ruby's {:a => 1}
-	}
-	end := r.i
-	for end < len(r.s) && (isWord(r.s[end]) || r.s[end] == '-' || r.s[end] == '.' || r.s[end] >= 0x80 && oddSpace(r.s, end) == 0) && r.separator(end) == 0 {
-		end++
-	}
-	switch {
-	case end >= len(r.s):
-		return r.truncated("a key")
-	case end == r.i:
-		return r.fail(Malformed, "a key was expected, not %q", r.s[r.i])
-	}
-	if next := r.skipBlank(end); r.separator(next) == 0 && r.equalsAt(next) == 0 {
-		if r.at(next) == '"' && r.quotedEndsKey(end) {
-			r.note(fixMissingQuote)
-			r.encode(r.s[r.i:end])
-			r.i = next + 1
-			return nil
-		}
-		if next >= len(r.s) {
-			return r.truncated("a key")
-		}
-		if _, quoted := quoteAt(r.s, next); quoted && next > end && !r.quotedKeyAt(next) {
-			r.note(fixBareKey) // {a "b"}
-			r.encode(r.s[r.i:end])
-			r.i = end
-			return nil
-		}
-		return r.fail(Ambiguous, "%q is neither a key nor a value", clip(r.s[r.i:end]))
-	}
-	r.note(fixBareKey)
-	r.encode(r.s[r.i:end])
-	r.i = end
-	return nil
-}
-
-// quotedEndsKey reports whether the bare text that ends at the parameter end is a key whose opening
-// quote is missing, as in key": 1.
-func (r *repairer) quotedEndsKey(end int) bool {
-	return r.at(end) == '"' && r.at(r.skipBlank(end+1)) == ':'
-}
-
 func clip(s string) string {
 	if len(s) > 40 {
 		return s[:40]
 	}
 	return s
-}
-
-func (r *repairer) startsCall() bool { return r.startsCallAt(r.i) }
-
-// startsCallAt reports whether a function name and an opening parenthesis are at i.
-func (r *repairer) startsCallAt(i int) bool {
-	if !isWord(r.at(i)) || isDigit(r.at(i)) {
-		return false
-	}
-	end := i
-	for end < i+maxKey && (isWord(r.at(end)) || r.at(end) == '.') {
-		end++
-	}
-	for end < i+maxKey && (r.at(end) == ' ' || r.at(end) == '\t') {
-		end++
-	}
-	return r.at(end) == '('
-}
-
-// unwrapCall repairs callback({...}); and ObjectId("..."): the only argument is the value.
-func (r *repairer) unwrapCall() error {
-	r.i += strings.IndexByte(r.s[r.i:], '(')
-	if err := r.push('('); err != nil {
-		return err
-	}
-	r.i++
-	r.note(fixWrapper)
-	if err := r.value(); err != nil {
-		return err
-	}
-	r.space()
-	if r.eof() {
-		return r.truncated("a call")
-	}
-	if r.at(r.i) != ')' {
-		return r.fail(Ambiguous, "a call is written around more than one value")
-	}
-	r.i++
-	r.pop()
-	return nil
-}
-
-// stringPrefix reports whether a Python string prefix and a quote are at the cursor.
-func (r *repairer) stringPrefix() bool {
-	return strings.IndexByte("ubrf", r.at(r.i)|0x20) >= 0 && (r.at(r.i+1) == '"' || r.at(r.i+1) == '\'')
-}
-
-func (r *repairer) startsRegexp() bool {
-	_, ok := r.regexpEnd()
-	return ok
-}
-
-// regexpEnd returns the end of a JavaScript regular expression at the cursor.
-func (r *repairer) regexpEnd() (int, bool) {
-	if r.at(r.i) != '/' {
-		return 0, false
-	}
-	for j := r.i + 1; j < len(r.s) && r.s[j] != '\n'; j++ {
-		switch r.s[j] {
-		case '\\':
-			j++
-		case '/':
-			end := j + 1
-			for isWord(r.at(end)) {
-				end++
-			}
-			return end, j > r.i+1 && (r.endsAt(end, false))
-		}
-	}
-	return 0, false
 }

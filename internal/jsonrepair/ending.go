@@ -82,6 +82,10 @@ func (e *ending) tryQuote(j, n int) (done bool, err error) {
 		_, open := r.openKey(e.q, j+n)
 		e.member = open || r.quotedKeyAt(j)
 	}
+	if c := r.skipBlank(j + n); e.inner == 0 && r.comma(c) > 0 && !e.opens(j, n) {
+		_, quoted := quoteAt(r.s, r.skipBlank(c+r.comma(c)))
+		e.member = e.member || quoted
+	}
 	if c := r.at(r.skipBlank(j + n)); e.key && e.inner == 0 && (c == ',' || c == '}') {
 		return false, e.fail(j, "a key has no value")
 	}
@@ -118,11 +122,11 @@ func (e *ending) close(end, next int) error {
 	return nil
 }
 
-// extra reports whether the quote at the parameter end follows another one, and no number: 72"" may
-// be inches.
+// extra reports whether the quote at the parameter end follows another one. Outside lists and
+// objects, 72"" is read as inches.
 func (e *ending) extra(end int) bool {
-	s := e.r.s[e.start:end]
-	return len(s) > 1 && e.q.plain && s[len(s)-1] == '"' && !isDigit(s[len(s)-2])
+	s := strings.TrimRight(e.r.s[e.start:end], " \t\r\n")
+	return len(s) > 1 && e.q.plain && s[len(s)-1] == '"' && (len(e.r.stack) > 0 || !isDigit(s[len(s)-2]))
 }
 
 // accepts reports whether a string can have ended before position i.
@@ -130,7 +134,7 @@ func (e *ending) accepts(i int) bool {
 	r := e.r
 	j := r.skipBlank(i)
 	if e.key {
-		return (r.separator(j) > 0 || e.inner == 0 && r.equalsAt(j) > 0) && e.plainKey(i) || e.inner == 0 && r.valueAt(j) && !r.quotedKeyAt(j) && !e.holds(i, "\n")
+		return (r.separator(j) > 0 || e.inner == 0 && r.equalsAt(j) > 0) && e.plainKey(i) || e.inner == 0 && e.valueFollows(i, j)
 	}
 	if r.at(j) == '#' && j > i {
 		j = r.skipComments(j)
@@ -178,6 +182,12 @@ func (e *ending) plainKey(i int) bool {
 	return e.inner == 0 && !e.holds(i, "\n") || !e.holds(i, ":,{}[]")
 }
 
+// valueFollows reports whether the key that ends before i has a value at j, without a colon.
+func (e *ending) valueFollows(i, j int) bool {
+	_, quoted := quoteAt(e.r.s, j)
+	return (j > i || !quoted) && e.r.valueAt(j) && !e.r.quotedKeyAt(j) && !e.holds(i, "\n")
+}
+
 // holds reports whether the text up to position i contains any of chars.
 func (e *ending) holds(i int, chars string) bool {
 	return strings.ContainsAny(e.r.s[e.start:i], chars)
@@ -214,70 +224,4 @@ func (e *ending) unended(firstQuote int) error {
 		return e.fail(e.start, "quotes inside a string are not escaped, and it is not clear where it ends")
 	}
 	return e.r.truncated("a string")
-}
-
-// lastByte returns the last non-blank byte of s, as a string.
-func lastByte(s string) string {
-	s = strings.TrimRight(s, " \t\r\n`")
-	if s == "" {
-		return ""
-	}
-	return s[len(s)-1:]
-}
-
-// closesWell reports whether the text after the closing bracket at j can follow a closing bracket.
-func (r *repairer) closesWell(j int) bool {
-	depth := len(r.stack)
-	for depth > 0 && (r.at(j) == '}' || r.at(j) == ']' || r.at(j) == ')') {
-		j = r.skipBlank(j + 1)
-		depth--
-	}
-	if depth == 0 {
-		_, quoted := quoteAt(r.s, j)
-		return !quoted
-	}
-	switch {
-	case j >= len(r.s), r.comma(j) > 0, r.at(j) == ';', strings.HasPrefix(r.s[j:], "```"):
-		return true
-	case r.stack[depth-1] == '{':
-		return r.quotedKeyAt(j) || isSpace(r.s[j-1]) && r.bareMemberAt(j)
-	}
-	return r.at(j) == '{' || r.at(j) == '['
-}
-
-// commaBefore returns the position of the comma that is before j with only blanks between, or -1.
-func (r *repairer) commaBefore(j, limit int) int {
-	for j--; j >= limit && isSpace(r.s[j]); j-- {
-	}
-	if j >= limit && r.s[j] == ',' {
-		return j
-	}
-	return -1
-}
-
-// valueAt reports whether a value that is not bare text starts at j.
-func (r *repairer) valueAt(j int) bool {
-	switch c := r.at(j); {
-	case c == '{', c == '[', c == '(', c == '-', isDigit(c):
-		return true
-	}
-	if _, ok := quoteAt(r.s, j); ok {
-		return true
-	}
-	end := j
-	for isWord(r.at(end)) {
-		end++
-	}
-	_, ok := literals[r.s[min(j, len(r.s)):end]]
-	return ok
-}
-
-// joined reports whether a plus sign and another quote follow.
-func (r *repairer) joined(j int) bool {
-	j = r.skipBlank(j)
-	if r.at(j) != '+' {
-		return false
-	}
-	_, ok := quoteAt(r.s, r.skipBlank(j+1))
-	return ok
 }

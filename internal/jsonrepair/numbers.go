@@ -21,7 +21,7 @@ var (
 	otherBase   = regexp.MustCompile(`^[-+]?0([xX][0-9a-fA-F]+(_[0-9a-fA-F]+)*|[oO][0-7]+(_[0-7]+)*|[bB][01]+(_[01]+)*)$`)
 	openNumber  = regexp.MustCompile(`^[-+]?([0-9][0-9_]*\.?[0-9]*|\.[0-9]+)[eE][-+]?$|^[-+]$`)
 	zeros       = regexp.MustCompile(`^[-+]?0[0-9_]+(\.[0-9]*)?$`)
-	marked      = regexp.MustCompile("^([-+]?[0-9][0-9.]*|true|false|null|True|False|None)[-+:=|'#,;/\\\\`]+$")
+	marked      = regexp.MustCompile("^([-+]?[0-9][0-9.]*[-+:=|'#,;/\\\\`]+|(true|false|null|True|False|None)([^-\\w\\s].*|(true|false|null|True|False|None)+))$")
 	noNumber    = regexp.MustCompile(`^[-+]?(NaN|Infinity|Inf|inf|nan)$`)
 )
 
@@ -51,7 +51,7 @@ func (r *repairer) scalar(text string) error {
 			r.note(fixNumber)
 			r.out = append(r.out, n...)
 			return nil
-		case marked.MatchString(text):
+		case marked.MatchString(text) || marks(text):
 			return r.fail(Ambiguous, "%q is neither a value nor text in quotes", text)
 		case openNumber.MatchString(text):
 			return r.fail(Ambiguous, "the number %s is not complete", text)
@@ -178,4 +178,19 @@ func (r *repairer) wholeValueAt(j int) bool {
 	}
 	_, quoted := quoteAt(r.s, next)
 	return next > end && (quoted || r.word(next) > next || r.at(next) == '{' || r.at(next) == '[')
+}
+
+// marks reports whether text without quotes has neither letters nor digits, and is no path or
+// pattern.
+func marks(text string) bool {
+	switch text {
+	case ".", "..", "/", "*", "**", "~":
+		return false
+	}
+	for i := range len(text) {
+		if isWord(text[i]) || text[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
 }

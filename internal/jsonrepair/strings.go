@@ -84,6 +84,10 @@ func (r *repairer) str(q quote, key bool) error {
 		return err
 	}
 	switch {
+	case key && e.inner == 1 && !doubled && strings.HasSuffix(r.s[start:e.end], mark):
+		e.end -= len(mark) // "key"": 1
+		e.inner = 0
+		r.note(fixDoubledQuotes)
 	case doubled && (e.closedTwice || e.inner == 0):
 		r.note(fixDoubledQuotes)
 	case doubled:

@@ -33,7 +33,7 @@ func (c *Checker) Repair(args json.RawMessage) (json.RawMessage, []string, error
 		return nil, nil, c.fault(nil, nil, err.Error())
 	}
 	markSpellings(root, syntax.Spellings)
-	m := &mender{c: c, budget: maxValidations}
+	m := &mender{c: c, budget: maxValidations, moved: syntax.Moved}
 	if c.schema != nil {
 		if f := hugeNumber(text); f != "" {
 			return nil, nil, c.fault(nil, nil, f)

@@ -157,7 +157,7 @@ func (m *mender) wrap(v *jsontree.Value, s *jsonschema.Schema) bool {
 	if s == nil || m.budget <= 0 {
 		return false
 	}
-	if trial := (&mender{c: m.c, budget: m.budget}); trial.repair(s, list) != nil {
+	if trial := (&mender{c: m.c, budget: m.budget, moved: m.moved}); trial.repair(s, list) != nil {
 		return false
 	} else {
 		m.budget = trial.budget
@@ -263,6 +263,7 @@ func (m *mender) fixExtra(path, extra []string, v *jsontree.Value, s *jsonschema
 	for _, key := range extra {
 		near := nearProperty(key, v, s)
 		switch {
+		case near == "" && m.moved:
 		case near == "":
 			m.note(path, "ignored the unknown argument %q", key)
 			v.Delete(key)
