@@ -2,8 +2,8 @@ package jsonrepair
 
 import "strings"
 
-// brokenMemberAt reports whether a member whose key is broken is at i: it is a number, or it lacks a
-// quote or its colon.
+// brokenMemberAt reports whether a member whose key is broken is at i: it is a number, or it lacks
+// a quote or its colon.
 func (r *repairer) brokenMemberAt(i int) bool {
 	if r.bareMemberAt(i) || r.halfKeyAt(i) {
 		return true

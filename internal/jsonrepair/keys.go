@@ -63,8 +63,8 @@ func (r *repairer) halfKeyAt(i int) bool {
 	return j > i && r.quotedEndsKey(j)
 }
 
-// bareMemberAt reports whether a key without quotes (a number, too) and a value that is not bare text
-// are at i.
+// bareMemberAt reports whether a key without quotes (a number, too) and a value that is not bare
+// text are at i.
 func (r *repairer) bareMemberAt(i int) bool {
 	if r.equals && r.at(i) == ':' {
 		i++

@@ -148,7 +148,7 @@ func (r *repairer) wordEnd() (int, bool) {
 		return end, true // a comment
 	}
 	if n := r.comma(next); n > 0 {
-		return end, r.top() != '{' || n > 1 || r.brokenMemberAt(r.skipComments(next+n))
+		return end, r.top() != '{' || n > 1 || r.nextMember(r.skipBlank(next+n)) || r.brokenMemberAt(r.skipComments(next+n))
 	}
 	switch c := r.at(next); {
 	case c == ';', c == '}', c == ']':

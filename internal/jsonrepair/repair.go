@@ -40,8 +40,8 @@ type Result struct {
 	Notes []string // descriptions of the repairs, one for each kind
 	Risk  Risk     // the highest risk of all repairs
 
-	// Moved means that brackets were added, removed or exchanged, so a member may have been meant for
-	// another object.
+	// Moved means that brackets were added, removed or exchanged, so a member may have been meant
+	// for another object.
 	Moved bool
 
 	Spellings []Spelling // values without quotes in a form of numbers that JSON does not have

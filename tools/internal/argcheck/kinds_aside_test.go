@@ -12,8 +12,8 @@ func hexadecimal(s string) (string, bool) {
 	return fmt.Sprintf("0x%X", n), err == nil && n > 9
 }
 
-// aside are kinds that were written before the repairer was changed, and not looked at until it was
-// done.
+// aside are kinds that were written before the repairer was changed, and not looked at until it
+// repaired the others. What it did then is in docs/benchmarks/tools.md.
 var aside = []damage{
 	{"label before", whole(func(m maker, s string) string { return pick(m, []string{"json\n", "JSON: ", "arguments = "}) + s })},
 	{"call around", whole(func(m maker, s string) string {

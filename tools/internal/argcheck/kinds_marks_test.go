@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// TestOneMarkTooFewOrTooMany deletes each quote, comma, colon and bracket of right arguments, and
-// inserts marks beside it: whatever is accepted has the value that was broken.
+// TestOneMarkTooFewOrTooMany deletes each quote, comma, colon and bracket of right arguments,
+// replaces it, and inserts marks before it: whatever is accepted has the value that was broken.
 func TestOneMarkTooFewOrTooMany(t *testing.T) {
 	tier.Normal(t)
 	tools := checkers(t)
