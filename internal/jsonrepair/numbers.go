@@ -21,6 +21,7 @@ var (
 	otherBase   = regexp.MustCompile(`^[-+]?0([xX][0-9a-fA-F]+(_[0-9a-fA-F]+)*|[oO][0-7]+(_[0-7]+)*|[bB][01]+(_[01]+)*)$`)
 	openNumber  = regexp.MustCompile(`^[-+]?([0-9][0-9_]*\.?[0-9]*|\.[0-9]+)[eE][-+]?$|^[-+]$`)
 	zeros       = regexp.MustCompile(`^[-+]?0[0-9_]+(\.[0-9]*)?$`)
+	oddNumber   = regexp.MustCompile(`^[-+]{0,2}([0-9][0-9_]*_[0-9_]*|0[xXoObB][0-9A-Za-z_]*|[0-9]+[nLu]|[0-9.]+([ ,]+[-+]?[0-9.]+)+|[0-9]+)$`)
 	marked      = regexp.MustCompile("^([-+]?[0-9][0-9.]*[-+:=|'#,;/\\\\`]+|(true|false|null|True|False|None)([^-\\w\\s].*|(true|false|null|True|False|None)+))$")
 	noNumber    = regexp.MustCompile(`^[-+]?(NaN|Infinity|Inf|inf|nan)$`)
 )
@@ -55,7 +56,7 @@ func (r *repairer) scalar(text string) error {
 			return r.fail(Ambiguous, "%q is neither a value nor text in quotes", text)
 		case openNumber.MatchString(text):
 			return r.fail(Ambiguous, "the number %s is not complete", text)
-		case zeros.MatchString(text) || noNumber.MatchString(text):
+		case zeros.MatchString(text) || noNumber.MatchString(text) || oddNumber.MatchString(text):
 			r.spelled(text)
 		}
 	}
