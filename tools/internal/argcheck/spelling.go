@@ -54,8 +54,8 @@ func spelledText(root *jsontree.Value) string {
 // readers disagree about which of them counts.
 func repeated(root *jsontree.Value) string {
 	path, key := search(root, func(v *jsontree.Value) string {
-		if len(v.Members) < 2 {
-			return ""
+		if len(v.Members) <= 8 {
+			return pairwise(v.Members)
 		}
 		seen := make(map[string]*jsontree.Value, len(v.Members))
 		for _, x := range v.Members {
@@ -70,6 +70,18 @@ func repeated(root *jsontree.Value) string {
 		return ""
 	}
 	return fmt.Sprintf("%s: the key %q is given twice, with different values", path, clip(key[1:], 60))
+}
+
+// pairwise returns the first key of a few members that has two values, after a blank, or "".
+func pairwise(members []jsontree.Member) string {
+	for i, x := range members {
+		for _, y := range members[:i] {
+			if x.Key == y.Key && !x.Value.Equal(y.Value) {
+				return " " + x.Key
+			}
+		}
+	}
+	return ""
 }
 
 // search returns the path of the first value for which text returns something, and that text.
