@@ -5,25 +5,14 @@ import (
 	"strings"
 )
 
-// literals are the spellings of JSON's literals in other languages.
-var literals = map[string]string{
-	"true": "true", "True": "true", "TRUE": "true",
-	"false": "false", "False": "false", "FALSE": "false",
-	"null": "null", "Null": "null", "NULL": "null", "None": "null", "nil": "null", "undefined": "null",
-}
-
-var (
-	number      = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
-	looseNumber = regexp.MustCompile(`^([-+]?)(0|[1-9][0-9]*)?(\.([0-9]*))?([eE][-+]?[0-9]+)?$`)
-	cutNumber   = regexp.MustCompile(`^-?([0-9]+\.?[0-9]*)?([.eE]|[eE][-+])?$`)
-	strayEnd    = regexp.MustCompile(`^\s+[A-Za-z0-9_]+\s*\}`)
-)
+var strayEnd = regexp.MustCompile(`^\s+[A-Za-z0-9_]+\s*\}`)
 
 // bare repairs a value without quotes: a literal, a number, a call around a value, or text.
 func (r *repairer) bare() error {
 	if r.startsCall() {
 		return r.unwrapCall()
 	}
+	r.scalars++
 	if r.stringPrefix() {
 		r.i++
 		r.note(fixQuotes)
@@ -49,64 +38,7 @@ func (r *repairer) bare() error {
 	if len(r.stack) == 0 && end >= len(r.s) && cutShort(text) {
 		return r.truncated("a value")
 	}
-	r.scalar(text)
-	return nil
-}
-
-// scalar writes a literal, number or text.
-func (r *repairer) scalar(text string) {
-	if lit, ok := literals[text]; ok {
-		if lit != text {
-			r.note(fixLiteral)
-		}
-		r.out = append(r.out, lit...)
-		return
-	}
-	if len(text) < 400 {
-		if number.MatchString(text) {
-			r.out = append(r.out, text...)
-			return
-		}
-		if n, ok := tidyNumber(text); ok {
-			r.note(fixNumber)
-			r.out = append(r.out, n...)
-			return
-		}
-	}
-	r.note(fixBareString)
-	r.encode(text)
-}
-
-// tidyNumber converts +1, .5 and 2. to valid JSON numbers.
-func tidyNumber(text string) (string, bool) {
-	m := looseNumber.FindStringSubmatch(text)
-	if m == nil || m[2] == "" && m[4] == "" {
-		return "", false
-	}
-	sign, whole, frac, exp := m[1], m[2], m[4], m[5]
-	if sign == "+" {
-		sign = ""
-	}
-	if whole == "" {
-		whole = "0"
-	}
-	if m[3] != "" && frac == "" {
-		frac = "0"
-	}
-	if frac != "" {
-		frac = "." + frac
-	}
-	return sign + whole + frac + exp, true
-}
-
-// cutShort reports whether text looks like the start of a literal or number whose rest is missing.
-func cutShort(text string) bool {
-	for _, lit := range []string{"true", "false", "null", "True", "False", "None"} {
-		if len(text) < len(lit) && strings.HasPrefix(lit, text) {
-			return true
-		}
-	}
-	return len(text) < 400 && cutNumber.MatchString(text) && !number.MatchString(text)
+	return r.scalar(text)
 }
 
 // bareEnd returns the end of the bare text at the cursor, and whether the text ends with a quote
@@ -115,34 +47,68 @@ func (r *repairer) bareEnd() (end int, quoted bool, err error) {
 	if end, ok := r.regexpEnd(); ok {
 		return end, false, nil
 	}
+	if end, ok := r.wordEnd(); ok {
+		return end, false, nil
+	}
 	for j := r.i; j < len(r.s); j++ {
-		switch c := r.s[j]; c {
+		c := r.s[j]
+		if r.comma(j) > 1 {
+			c = ','
+		}
+		switch c {
 		case '\n', '}', ']':
 			return j, false, nil
+		case ';':
+			if next := r.skipBlank(j + 1); r.top() == '{' && (r.keyAt(next) || r.at(next) == '}') {
+				return j, false, nil
+			}
 		case ')':
 			if r.open('(') {
 				return j, false, nil
 			}
 		case ',':
-			if r.top() != '{' || r.nextMember(r.skipBlank(j+1)) {
+			if r.top() != '{' || r.nextMember(r.skipBlank(j+r.comma(j))) {
 				return j, false, nil
 			}
 		case '{', '[':
 			r.i = j
 			return 0, false, r.fail(Ambiguous, "text without quotes holds a bracket; put it in quotes")
 		case '/', '#':
-			if j > r.i && isSpace(r.s[j-1]) && r.comment(j, aheadComment) > 0 {
+			switch n := r.comment(j, len(r.s)); {
+			case n == 0 || j == r.i:
+			case isSpace(r.s[j-1]) && endsQuoted(r.s[j:j+n]):
+				r.i = j
+				return 0, false, r.fail(Ambiguous, "a comment ends with a quote, so it may belong to the text; put the text in quotes")
+			case isSpace(r.s[j-1]):
 				return j, false, nil
+			case strings.HasPrefix(r.s[j:], "/*") && n > len("/**/"):
+				r.i = j
+				return 0, false, r.fail(Ambiguous, "a comment is inside text without quotes; put the text in quotes")
 			}
 		case '`':
 			if r.fenced && strings.HasPrefix(r.s[j:], "```") {
 				return j, false, nil
+			}
+		case ' ':
+			if r.top() == '{' && r.bareMemberAt(j+1) {
+				r.i = j
+				return 0, false, r.fail(Ambiguous, "text without quotes holds what may be the next member; put it in quotes")
 			}
 		case '"':
 			return r.quoteInBare(j)
 		}
 	}
 	return len(r.s), false, nil
+}
+
+// endsQuoted reports whether a comment holds a quote that may end text without its first quote.
+func endsQuoted(comment string) bool {
+	i := strings.IndexByte(comment, '"')
+	if i < 0 {
+		return false
+	}
+	rest := strings.TrimLeft(comment[i+1:], " \t\r\n")
+	return rest == "" || strings.IndexByte(",}]", rest[0]) >= 0
 }
 
 // quoteInBare interprets a quote in bare text: it begins the next key after a missing comma, or
@@ -167,7 +133,10 @@ func (r *repairer) nextMember(j int) bool {
 	case '{':
 		return r.up(2) == '['
 	}
-	return r.keyAt(j) || strings.HasPrefix(r.s[j:], "...") || r.strayBeforeKey(j)
+	if next := r.skipComments(j); next > j && r.keyAt(next) {
+		return true
+	}
+	return r.keyAt(j) || ellipsisAt(r.s, j) > 0 || r.strayBeforeKey(j) || r.halfKeyAt(j)
 }
 
 // strayBeforeKey reports whether one upper-case word followed by a quoted key is at j, as in
@@ -199,121 +168,9 @@ func (r *repairer) dropStray(first bool) (bool, error) {
 	return false, nil
 }
 
-// key repairs the key at the cursor.
-func (r *repairer) key() error {
-	if r.at(r.i) == '\\' {
-		return errEscaped
-	}
-	if q, ok := quoteAt(r.s, r.i); ok {
-		return r.str(q, true)
-	}
-	end := r.i
-	for end < len(r.s) && (isWord(r.s[end]) || r.s[end] == '-' || r.s[end] == '.' || r.s[end] >= 0x80 && oddSpace(r.s, end) == 0) {
-		end++
-	}
-	switch {
-	case end >= len(r.s):
-		return r.truncated("a key")
-	case end == r.i:
-		return r.fail(Malformed, "a key was expected, not %q", r.s[r.i])
-	}
-	if next := r.skipBlank(end); r.at(next) != ':' {
-		if r.at(next) == '"' && r.quotedEndsKey(end) {
-			r.note(fixMissingQuote)
-			r.encode(r.s[r.i:end])
-			r.i = next + 1
-			return nil
-		}
-		if next >= len(r.s) {
-			return r.truncated("a key")
-		}
-		return r.fail(Ambiguous, "%q is neither a key nor a value", clip(r.s[r.i:end]))
-	}
-	r.note(fixBareKey)
-	r.encode(r.s[r.i:end])
-	r.i = end
-	return nil
-}
-
-// quotedEndsKey reports whether the bare text that ends at the parameter end is a key whose opening
-// quote is missing, as in key": 1.
-func (r *repairer) quotedEndsKey(end int) bool {
-	return r.at(end) == '"' && r.at(r.skipBlank(end+1)) == ':'
-}
-
 func clip(s string) string {
 	if len(s) > 40 {
 		return s[:40]
 	}
 	return s
-}
-
-func (r *repairer) startsCall() bool { return r.startsCallAt(r.i) }
-
-// startsCallAt reports whether a function name and an opening parenthesis are at i.
-func (r *repairer) startsCallAt(i int) bool {
-	if !isWord(r.at(i)) || isDigit(r.at(i)) {
-		return false
-	}
-	end := i
-	for end < i+maxKey && (isWord(r.at(end)) || r.at(end) == '.') {
-		end++
-	}
-	for end < i+maxKey && (r.at(end) == ' ' || r.at(end) == '\t') {
-		end++
-	}
-	return r.at(end) == '('
-}
-
-// unwrapCall repairs callback({...}); and ObjectId("..."): the only argument is the value.
-func (r *repairer) unwrapCall() error {
-	r.i += strings.IndexByte(r.s[r.i:], '(')
-	if err := r.push('('); err != nil {
-		return err
-	}
-	r.i++
-	r.note(fixWrapper)
-	if err := r.value(); err != nil {
-		return err
-	}
-	r.space()
-	if r.eof() {
-		return r.truncated("a call")
-	}
-	if r.at(r.i) != ')' {
-		return r.fail(Ambiguous, "a call is written around more than one value")
-	}
-	r.i++
-	r.pop()
-	return nil
-}
-
-// stringPrefix reports whether a Python string prefix and a quote are at the cursor.
-func (r *repairer) stringPrefix() bool {
-	return strings.IndexByte("ubrf", r.at(r.i)|0x20) >= 0 && (r.at(r.i+1) == '"' || r.at(r.i+1) == '\'')
-}
-
-func (r *repairer) startsRegexp() bool {
-	_, ok := r.regexpEnd()
-	return ok
-}
-
-// regexpEnd returns the end of a JavaScript regular expression at the cursor.
-func (r *repairer) regexpEnd() (int, bool) {
-	if r.at(r.i) != '/' {
-		return 0, false
-	}
-	for j := r.i + 1; j < len(r.s) && r.s[j] != '\n'; j++ {
-		switch r.s[j] {
-		case '\\':
-			j++
-		case '/':
-			end := j + 1
-			for isWord(r.at(end)) {
-				end++
-			}
-			return end, j > r.i+1 && (r.endsAt(end, false))
-		}
-	}
-	return 0, false
 }

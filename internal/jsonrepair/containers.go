@@ -20,7 +20,11 @@ func (r *repairer) value() error {
 		return errEscaped
 	}
 	if q, ok := quoteAt(r.s, r.i); ok {
+		r.scalars++
 		return r.str(q, false)
+	}
+	if strings.HasPrefix(r.s[r.i:], "```") && len(r.stack) > 0 {
+		return r.fencedValue()
 	}
 	return r.bare()
 }
@@ -31,6 +35,10 @@ func (r *repairer) object() error {
 		return err
 	}
 	r.i++
+	r.space()
+	if len(r.stack) == 1 && (r.at(r.i) == '{' || strings.HasPrefix(r.s[r.i:], "```") && !r.fenced) {
+		return r.inBrackets('}')
+	}
 	r.out = append(r.out, '{')
 	first, comma := true, false
 	for {
@@ -81,10 +89,19 @@ func (r *repairer) memberAt() error {
 	switch c := r.at(r.i); {
 	case r.eof():
 		return r.truncated("an object")
-	case c == ':':
+	case c == ':' && r.at(r.i+1) != '=' && r.at(r.i+1) != ':':
 		r.i++
+	case r.equalsAt(r.i) > 0:
+		r.i += r.equalsAt(r.i)
+		r.equals = true
+		r.note(fixEquals)
+	case r.separator(r.i) > 0:
+		r.i += r.separator(r.i)
+		r.note(fixEquals)
 	case c == ',' || c == '}' || c == ']':
 		return r.fail(Ambiguous, "a key has no value")
+	case !r.valueAt(r.i) || r.quotedKeyAt(r.i):
+		return r.fail(Ambiguous, "a key is followed by neither a colon nor a value")
 	default:
 		r.note(fixMissingColon)
 	}
@@ -95,7 +112,7 @@ func (r *repairer) memberAt() error {
 		return r.truncated("an object")
 	case c == ',' || c == '}' || c == ']':
 		return r.fail(Ambiguous, "a key has no value")
-	case strings.HasPrefix(r.s[r.i:], "..."):
+	case ellipsisAt(r.s, r.i) > 0:
 		return r.fail(Ambiguous, "a value is left out with an ellipsis")
 	}
 	return r.value()
@@ -112,6 +129,10 @@ func (r *repairer) list(end byte) (many bool, err error) {
 		return false, err
 	}
 	r.i++
+	r.space()
+	if len(r.stack) == 1 && end == ']' && strings.HasPrefix(r.s[r.i:], "```") && !r.fenced {
+		return false, r.inBrackets(end)
+	}
 	r.out = append(r.out, '[')
 	first, comma := true, false
 	for {
@@ -130,6 +151,14 @@ func (r *repairer) list(end byte) (many bool, err error) {
 		if r.at(r.i) == ':' {
 			return false, r.fail(Ambiguous, "a list holds a key; write an object in braces")
 		}
+		if !first && !comma && r.strayMarkAt(r.i) {
+			return false, r.fail(Ambiguous, "%q is between the elements", r.s[r.i])
+		}
+		if !first && r.up(2) == '{' && r.quotedKeyAt(r.i) {
+			r.note(fixMissingClose) // {"a": [1, 2, "b": 3}
+			r.unclosed = true
+			break
+		}
 		if !first {
 			if !comma {
 				r.note(fixMissingComma)
@@ -144,22 +173,6 @@ func (r *repairer) list(end byte) (many bool, err error) {
 	r.pop()
 	r.out = append(r.out, ']')
 	return many, nil
-}
-
-// tuple repairs Python's parentheses: with a comma they become a list, otherwise the single value
-// in them.
-func (r *repairer) tuple() error {
-	start := len(r.out)
-	many, err := r.list(')')
-	if err != nil {
-		return err
-	}
-	r.note(fixTuple)
-	if !many && len(r.out) > start+2 {
-		r.out[start] = ' ' // replace the bracket with a space, which JSON allows and which is cheaper than moving the value
-		r.out = r.out[:len(r.out)-1]
-	}
-	return nil
 }
 
 // between handles the text between two elements: closing brackets, commas and ellipses. The result
@@ -180,16 +193,27 @@ func (r *repairer) between(first, comma *bool, end byte) (done, again bool, err 
 		return true, false, nil
 	case c == '}' || c == ']' || c == ')':
 		return r.wrongClose(c)
-	case c == ',':
+	case c == '#' && !*comma && !(*first && end != '}') || c == '#' && end == '}':
+		n := r.hashComment(r.i)
+		if n == 0 {
+			return false, false, r.truncated(containerName(end))
+		}
+		r.note(fixComment)
+		r.i += n
+		return false, true, nil
+	case r.comma(r.i) > 0 || c == ';' && !*first:
+		if c != ',' {
+			r.note(fixSemicolon)
+		}
 		if *first || *comma {
 			r.note(fixExtraComma)
 		}
 		*comma = !*first
-		r.i++
+		r.i += max(1, r.comma(r.i))
 		return false, true, nil
-	case strings.HasPrefix(r.s[r.i:], "..."):
+	case ellipsisAt(r.s, r.i) > 0:
 		r.note(fixEllipsis)
-		r.i += 3
+		r.i += ellipsisAt(r.s, r.i)
 		return false, true, nil
 	}
 	return false, false, nil
@@ -200,39 +224,4 @@ func containerName(end byte) string {
 		return "an object"
 	}
 	return "a list"
-}
-
-// wrongClose handles a closing bracket that does not match the innermost open one.
-func (r *repairer) wrongClose(c byte) (done, again bool, err error) {
-	open := c - 2 // in ASCII, '[' and '{' are two below their closing brackets
-	if c == ')' {
-		open = '('
-	}
-	if r.open(open) {
-		if r.memberAfter(r.i+1) && r.top() == '[' && r.up(2) == '{' && r.up(3) != '{' {
-			r.note(fixWrongClose) // {"a": [1, 2}, "b": 3}: the next member belongs to the object that } would close
-			r.i++
-			return true, false, nil
-		}
-		r.note(fixMissingClose)
-		return true, false, nil
-	}
-	if r.onlySpaceAfter(r.i + 1) {
-		r.note(fixWrongClose)
-		r.i++
-		return true, false, nil
-	}
-	r.note(fixExtraClose)
-	r.i++
-	return false, true, nil
-}
-
-// memberAfter reports whether a comma and a key follow position j.
-func (r *repairer) memberAfter(j int) bool {
-	j = r.skipBlank(j)
-	return r.at(j) == ',' && r.keyAt(r.skipBlank(j+1))
-}
-
-func (r *repairer) onlySpaceAfter(j int) bool {
-	return r.skipBlank(j) >= len(r.s)
 }

@@ -108,20 +108,22 @@ func (r *repairer) several() error {
 // Another value must not be dropped, nor a quote that may be left over from an earlier guess about
 // quotes.
 func (r *repairer) trailer() error {
+	comma := false
 	for {
 		r.space()
 		switch c := r.at(r.i); {
 		case r.eof():
 			return nil
+		case comma && isWord(c):
+			return r.fail(Ambiguous, "text follows the JSON behind a comma")
 		case c == '}' || c == ']' || c == ')':
-			if r.guessed() {
-				return r.fail(Ambiguous, "quotes inside a string are not escaped, so it is not clear where the string ends")
+			if err := r.extraClose(); err != nil {
+				return err
 			}
-			r.note(fixExtraClose)
-			r.i++
 		case c == ',' || c == ';':
 			r.note(fixExtraComma)
 			r.i++
+			comma = c == ','
 		case strings.HasPrefix(r.s[r.i:], "```"):
 			for r.at(r.i) == '`' {
 				r.i++
@@ -140,6 +142,9 @@ func (r *repairer) prose() error {
 	rest := r.s[r.i:]
 	if _, quoted := quoteAt(r.s, r.i); quoted || r.guessed() {
 		return r.fail(Ambiguous, "text follows the JSON, and it is not clear whether it belongs to it")
+	}
+	if strings.ContainsAny(rest, "}]") {
+		return r.fail(Ambiguous, "text follows the JSON, and a closing bracket follows the text")
 	}
 	if strings.ContainsAny(rest, "{[") {
 		return r.fail(Ambiguous, "there is more than one JSON value; send one call for each")

@@ -14,6 +14,7 @@ type ending struct {
 
 	end, next   int  // end of the content; position after the closing quote
 	inner       int  // number of unescaped quotes in the content
+	closing     bool // the first inner quote looks like one that closes
 	pair        bool // the last inner quote opens a pair, as in say "hi
 	closedTwice bool // the string closed with two quotes
 	depth       int  // brackets open inside the text
@@ -32,7 +33,7 @@ func (e *ending) find() error {
 			e.depth++
 		case c == '}' || c == ']':
 			e.depth = max(0, e.depth-1)
-		case c == '\n' && e.key, e.key && j > e.start+32*maxKey:
+		case e.key && j > e.start+32*maxKey, e.key && c == '\n' && e.inner > 0:
 			return e.fail(j, "a key does not end")
 		}
 		n := e.q.closes(s, j)
@@ -46,8 +47,10 @@ func (e *ending) find() error {
 		if done, err := e.tryQuote(j, n); done || err != nil {
 			return err
 		}
-		e.inner++
 		e.pair = !e.pair && e.opens(j, n)
+		if e.inner++; e.inner == 1 {
+			e.closing = !e.pair
+		}
 		j += n
 	}
 	return e.unended(firstQuote)
@@ -75,7 +78,14 @@ func (e *ending) tryQuote(j, n int) (done bool, err error) {
 			return true, nil
 		}
 	}
-	e.member = e.member || e.depth == 0 && r.quotedKeyAt(j) && r.commaBefore(j, e.start) >= 0
+	if !e.member && e.depth == 0 && r.commaBefore(j, e.start) >= 0 {
+		_, open := r.openKey(e.q, j+n)
+		e.member = open || r.quotedKeyAt(j)
+	}
+	if c := r.skipBlank(j + n); e.inner == 0 && r.comma(c) > 0 && !e.opens(j, n) {
+		_, quoted := quoteAt(r.s, r.skipBlank(c+r.comma(c)))
+		e.member = e.member || quoted
+	}
 	if c := r.at(r.skipBlank(j + n)); e.key && e.inner == 0 && (c == ',' || c == '}') {
 		return false, e.fail(j, "a key has no value")
 	}
@@ -103,9 +113,20 @@ func (e *ending) close(end, next int) error {
 		return e.fail(end, "a quote is missing or not escaped, and it is not clear which members belong to the string")
 	case e.inner%2 == 1 && !e.key && e.r.top() == '[':
 		return e.fail(end, "quotes in a list are not escaped, and it is not clear where its strings end")
+	case e.inner > 0 && e.closing && !e.key && e.r.top() == '[':
+		return e.fail(end, "quotes in a list are not escaped, and it is not clear where its strings end")
+	case e.inner%2 == 1 && !e.key && !e.doubled && e.extra(end):
+		return e.fail(end, "a quote is doubled or not escaped, and it is not clear which")
 	}
 	e.end, e.next = end, next
 	return nil
+}
+
+// extra reports whether the quote at the parameter end follows another one. Outside lists and
+// objects, 72"" is read as inches.
+func (e *ending) extra(end int) bool {
+	s := strings.TrimRight(e.r.s[e.start:end], " \t\r\n")
+	return len(s) > 1 && e.q.plain && s[len(s)-1] == '"' && (len(e.r.stack) > 0 || !isDigit(s[len(s)-2]))
 }
 
 // accepts reports whether a string can have ended before position i.
@@ -113,7 +134,10 @@ func (e *ending) accepts(i int) bool {
 	r := e.r
 	j := r.skipBlank(i)
 	if e.key {
-		return r.at(j) == ':' || e.inner == 0 && j > i && r.valueAt(j)
+		return (r.separator(j) > 0 || e.inner == 0 && r.equalsAt(j) > 0) && e.plainKey(i) || e.inner == 0 && e.valueFollows(i, j)
+	}
+	if r.at(j) == '#' && j > i {
+		j = r.skipComments(j)
 	}
 	if e.pair || e.inner > 0 && e.depth > 0 {
 		return false // the quote closes a pair inside the text, or is inside brackets of JSON or code within the string
@@ -121,29 +145,58 @@ func (e *ending) accepts(i int) bool {
 	if j >= len(r.s) {
 		return true
 	}
+	if n := r.comma(j); n > 0 {
+		return e.commaAccepts(r.skipBlank(j + n))
+	}
 	switch c := r.at(j); c {
 	case '}', ']', ')':
 		return r.closesWell(j)
-	case ',':
-		return e.commaAccepts(r.skipBlank(j + 1))
+	case ';':
+		return e.inner == 0 && j+1 < len(r.s) && e.commaAccepts(r.skipBlank(j+1))
 	case '`':
 		return r.fenced && strings.HasPrefix(r.s[j:], "```")
 	}
 	blank := j > i
 	switch r.top() {
 	case '{':
+		if e.inner == 0 && !blank && !e.doubled && r.tightMemberAt(j) {
+			return true // {"a":"x""b":1}
+		}
+		if e.inner == 0 && blank && r.brokenMemberAt(j) {
+			return true
+		}
 		return blank && (r.quotedKeyAt(j) || strings.Contains(r.s[i:j], "\n") && r.bareKeyAt(j))
 	case '[':
 		_, quoted := quoteAt(r.s, j)
-		return blank && e.inner == 0 && quoted
+		if !blank && quoted && j > e.start+1 {
+			return e.inner == 0 && !e.doubled && !isSpace(r.s[j-2]) && isWord(r.at(j+1)) // ["a""b"]
+		}
+		return blank && e.inner == 0 && (quoted || r.wholeValueAt(j))
 	}
 	return false
+}
+
+// plainKey reports whether the text up to the quote before i can be a key: one with an inner quote
+// or a line break holds nothing that separates members.
+func (e *ending) plainKey(i int) bool {
+	return e.inner == 0 && !e.holds(i, "\n") || !e.holds(i, ":,{}[]")
+}
+
+// valueFollows reports whether the key that ends before i has a value at j, without a colon.
+func (e *ending) valueFollows(i, j int) bool {
+	_, quoted := quoteAt(e.r.s, j)
+	return (j > i || !quoted) && e.r.valueAt(j) && !e.r.quotedKeyAt(j) && !e.holds(i, "\n")
+}
+
+// holds reports whether the text up to position i contains any of chars.
+func (e *ending) holds(i int, chars string) bool {
+	return strings.ContainsAny(e.r.s[e.start:i], chars)
 }
 
 // commaAccepts reports whether position j, after a comma, starts the next element.
 func (e *ending) commaAccepts(j int) bool {
 	r := e.r
-	if j >= len(r.s) || strings.HasPrefix(r.s[j:], "...") {
+	if j >= len(r.s) || ellipsisAt(r.s, j) > 0 {
 		return true
 	}
 	switch c := r.at(j); c {
@@ -153,7 +206,10 @@ func (e *ending) commaAccepts(j int) bool {
 		return r.top() != '{' || r.up(2) == '['
 	}
 	if r.top() == '{' {
-		return r.keyAt(j) || r.strayBeforeKey(j)
+		if r.at(j) == '#' {
+			j = r.skipComments(j)
+		}
+		return r.keyAt(j) || r.strayBeforeKey(j) || e.inner == 0 && r.brokenMemberAt(j)
 	}
 	return e.inner == 0 || r.valueAt(j)
 }
@@ -168,70 +224,4 @@ func (e *ending) unended(firstQuote int) error {
 		return e.fail(e.start, "quotes inside a string are not escaped, and it is not clear where it ends")
 	}
 	return e.r.truncated("a string")
-}
-
-// lastByte returns the last non-blank byte of s, as a string.
-func lastByte(s string) string {
-	s = strings.TrimRight(s, " \t\r\n`")
-	if s == "" {
-		return ""
-	}
-	return s[len(s)-1:]
-}
-
-// closesWell reports whether the text after the closing bracket at j can follow a closing bracket.
-func (r *repairer) closesWell(j int) bool {
-	depth := len(r.stack)
-	for depth > 0 && (r.at(j) == '}' || r.at(j) == ']' || r.at(j) == ')') {
-		j = r.skipBlank(j + 1)
-		depth--
-	}
-	if depth == 0 {
-		_, quoted := quoteAt(r.s, j)
-		return !quoted
-	}
-	switch {
-	case j >= len(r.s), r.at(j) == ',', strings.HasPrefix(r.s[j:], "```"):
-		return true
-	case r.stack[depth-1] == '{':
-		return r.quotedKeyAt(j)
-	}
-	return r.at(j) == '{' || r.at(j) == '['
-}
-
-// commaBefore returns the position of the comma that is before j with only blanks between, or -1.
-func (r *repairer) commaBefore(j, limit int) int {
-	for j--; j >= limit && isSpace(r.s[j]); j-- {
-	}
-	if j >= limit && r.s[j] == ',' {
-		return j
-	}
-	return -1
-}
-
-// valueAt reports whether a value that is not bare text starts at j.
-func (r *repairer) valueAt(j int) bool {
-	switch c := r.at(j); {
-	case c == '{', c == '[', c == '(', c == '-', isDigit(c):
-		return true
-	}
-	if _, ok := quoteAt(r.s, j); ok {
-		return true
-	}
-	end := j
-	for isWord(r.at(end)) {
-		end++
-	}
-	_, ok := literals[r.s[min(j, len(r.s)):end]]
-	return ok
-}
-
-// joined reports whether a plus sign and another quote follow.
-func (r *repairer) joined(j int) bool {
-	j = r.skipBlank(j)
-	if r.at(j) != '+' {
-		return false
-	}
-	_, ok := quoteAt(r.s, r.skipBlank(j+1))
-	return ok
 }

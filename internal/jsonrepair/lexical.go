@@ -1,6 +1,7 @@
 package jsonrepair
 
 import (
+	"html"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -8,6 +9,9 @@ import (
 
 // member is a quoted key with its colon, anywhere in a text.
 var member = regexp.MustCompile(`"[^"\n]{1,128}"\s*:`)
+
+// entity is an HTML entity of a character that HTML needs.
+var entity = regexp.MustCompile(`&(amp|lt|gt|apos|#39|#x27);`)
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
@@ -67,8 +71,14 @@ func (r *repairer) comment(i, limit int) int {
 	}
 	switch {
 	case strings.HasPrefix(rest, "/*"):
+		if i >= r.noComment {
+			return 0
+		}
 		if end := strings.Index(rest[2:], "*/"); end >= 0 {
 			return end + 4
+		}
+		if i+len(rest) == len(r.s) {
+			r.noComment = min(r.noComment, i)
 		}
 	case strings.HasPrefix(rest, "//"), strings.HasPrefix(rest, "# "), strings.HasPrefix(rest, "#\n"):
 		if end := strings.IndexByte(rest, '\n'); end >= 0 {
@@ -99,48 +109,40 @@ func (r *repairer) skipBlank(i int) int {
 	return i
 }
 
-// maxKey limits the look-ahead for a key.
-const maxKey = 128
-
-// keyAt reports whether a key with its colon is at i: in quotes, or a bare word.
-func (r *repairer) keyAt(i int) bool { return r.quotedKeyAt(i) || r.bareKeyAt(i) }
-
-func (r *repairer) quotedKeyAt(i int) bool {
-	q, ok := quoteAt(r.s, i)
-	if !ok {
-		return false
-	}
-	start := i + q.size
-	if q.closes(r.s, start) > 0 {
-		start += q.size // ""key"":
-	}
-	for j := start; j < len(r.s) && j < start+maxKey && r.s[j] != '\n'; {
-		if r.s[j] == '\\' {
-			j += 2
-			continue
+// skipComments returns the position after blanks and closed comments of any length at i. A comment
+// may begin with # and no blank: the cursor is not where a value can start.
+func (r *repairer) skipComments(i int) int {
+	for i < len(r.s) {
+		j := r.skipBlank(i)
+		if n := r.comment(j, len(r.s)); n > 0 {
+			j += n
+		} else if n := r.hashComment(j); n > 0 {
+			j += n
 		}
-		if n := q.closes(r.s, j); n > 0 {
-			end := j
-			if q.closes(r.s, j+n) > 0 {
-				j += n
-			}
-			return end > start && r.at(r.skipBlank(j+n)) == ':'
+		if j == i {
+			break
 		}
-		j++
+		i = j
 	}
-	return false
+	return i
 }
 
-func (r *repairer) bareKeyAt(i int) bool {
-	j := i
-	for j < len(r.s) && j < i+maxKey && (isWord(r.s[j]) || j > i && (r.s[j] == '-' || r.s[j] == '.')) {
-		j++
+// hashComment returns the length of a comment at i that begins with # and a line, or 0.
+func (r *repairer) hashComment(i int) int {
+	if r.at(i) != '#' {
+		return 0
 	}
-	if j == i || isDigit(r.s[i]) {
-		return false
+	return max(0, strings.IndexByte(r.s[i:], '\n'))
+}
+
+// ellipsisAt returns the length of an ellipsis at i, or 0.
+func ellipsisAt(s string, i int) int {
+	for _, e := range []string{"...", "…"} {
+		if i < len(s) && strings.HasPrefix(s[i:], e) {
+			return len(e)
+		}
 	}
-	j = r.skipBlank(j)
-	return r.at(j) == ':' && r.at(j+1) != '/'
+	return 0
 }
 
 // unescapeOnce removes one level of JSON string escapes.
@@ -168,4 +170,21 @@ func unescapeOnce(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// withoutEntities returns s with its HTML entities replaced, or "" if its quotes are not written as
+// entities, or if some of its characters are and others are not.
+func withoutEntities(s string) string {
+	if !strings.Contains(s, "&quot;") || strings.Contains(s, `"`) {
+		return ""
+	}
+	rest := strings.ReplaceAll(s, "&quot;", "")
+	others := entity.MatchString(rest)
+	if others && strings.ContainsAny(entity.ReplaceAllString(rest, ""), "&<>") {
+		return ""
+	}
+	if !others {
+		return strings.ReplaceAll(s, "&quot;", `"`)
+	}
+	return html.UnescapeString(s)
 }

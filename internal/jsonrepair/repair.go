@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"strings"
 )
 
 // Risk is the amount of guessing in a repair.
@@ -38,6 +39,12 @@ type Result struct {
 	JSON  []byte   // valid JSON; the input itself if that was valid
 	Notes []string // descriptions of the repairs, one for each kind
 	Risk  Risk     // the highest risk of all repairs
+
+	// Moved means that brackets were added, removed or exchanged, so a member may have been meant
+	// for another object.
+	Moved bool
+
+	Spellings []Spelling // values without quotes in a form of numbers that JSON does not have
 }
 
 // Kind is the kind of reason why text was refused.
@@ -64,81 +71,30 @@ func (e *Error) Error() string { return fmt.Sprintf("at byte %d: %s", e.Offset, 
 // maxDepth is the deepest nesting that is repaired. Valid JSON may be deeper.
 const maxDepth = 512
 
-// fix is one kind of repair.
-type fix uint8
-
-const (
-	fixTrailingComma fix = iota
-	fixExtraComma
-	fixQuotes
-	fixBareKey
-	fixBareString
-	fixLiteral
-	fixNumber
-	fixSpace
-	fixComment
-	fixControl
-	fixUTF8
-	fixEscape
-	fixFence
-	fixProse
-	fixWrapper
-	fixTuple
-	fixMissingComma
-	fixMissingColon
-	fixExtraClose
-	fixMissingClose
-	fixWrongClose
-	fixDoubledQuotes
-	fixOverEscaped
-	fixInnerQuotes
-	fixMissingQuote
-	fixStray
-	fixEllipsis
-	fixSeveral
-	numFixes
-)
-
-var fixInfo = [numFixes]struct {
-	risk Risk
-	text string
-}{
-	fixTrailingComma: {Low, "removed a comma after the last element"},
-	fixExtraComma:    {Low, "removed a comma with nothing before it"},
-	fixQuotes:        {Low, "wrote strings in double quotes"},
-	fixBareKey:       {Low, "put quotes around keys"},
-	fixBareString:    {Medium, "put quotes around text"},
-	fixLiteral:       {Low, "wrote true, false and null in JSON's spelling"},
-	fixNumber:        {Low, "wrote a number in JSON's form"},
-	fixSpace:         {Low, "replaced spaces that JSON does not know"},
-	fixComment:       {Low, "removed comments"},
-	fixControl:       {Low, "escaped line breaks and control characters inside strings"},
-	fixUTF8:          {Low, "replaced bytes that are not UTF-8"},
-	fixEscape:        {Low, "kept a backslash that starts no JSON escape"},
-	fixFence:         {Low, "removed a Markdown fence"},
-	fixProse:         {Medium, "removed text around the JSON"},
-	fixWrapper:       {Medium, "removed a call written around a value"},
-	fixTuple:         {Low, "read a tuple in parentheses as a list"},
-	fixMissingComma:  {Medium, "added a missing comma"},
-	fixMissingColon:  {Medium, "added a missing colon"},
-	fixExtraClose:    {Medium, "removed a closing bracket that nothing opened"},
-	fixMissingClose:  {Medium, "added a missing closing bracket"},
-	fixWrongClose:    {Medium, "replaced a closing bracket of the wrong kind"},
-	fixDoubledQuotes: {Medium, "removed doubled quotes"},
-	fixOverEscaped:   {Medium, "removed one level of backslash escapes"},
-	fixInnerQuotes:   {High, "escaped quotes inside a string"},
-	fixMissingQuote:  {High, "added a missing quote"},
-	fixStray:         {High, "removed stray text between the elements"},
-	fixEllipsis:      {High, "removed an ellipsis"},
-	fixSeveral:       {High, "put several values into one list"},
-}
-
 // Repair repairs text. Valid JSON is returned unchanged.
 func Repair(text []byte) (Result, error) {
 	if json.Valid(text) {
 		return Result{JSON: text}, nil
 	}
-	return repair(string(text), 0)
+	s := string(text)
+	if inner := betweenQuotes(s); inner != "" {
+		return result([]byte(inner), 1<<fixOuterQuotes), nil
+	}
+	return repair(s, 0)
+}
+
+// betweenQuotes returns the valid list or object that text has between single quotes, as in a
+// shell, or "".
+func betweenQuotes(text string) string {
+	t := strings.TrimSpace(text)
+	if len(t) < 4 || t[0] != '\'' || t[len(t)-1] != '\'' || t[1] != '{' && t[1] != '[' {
+		return ""
+	}
+	inner := strings.ReplaceAll(t[1:len(t)-1], `\'`, "'")
+	if !json.Valid([]byte(inner)) {
+		return ""
+	}
+	return inner
 }
 
 // errEscaped reports escaped quotes outside of a string: the whole text has one level of escapes
@@ -146,8 +102,16 @@ func Repair(text []byte) (Result, error) {
 var errEscaped = errors.New("escaped outside a string")
 
 func repair(s string, fixes uint64) (Result, error) {
-	r := &repairer{s: s, fixes: fixes, out: make([]byte, 0, len(s)+len(s)/16+16)}
+	r := &repairer{s: s, fixes: fixes, noComment: len(s), out: make([]byte, 0, len(s)+len(s)/16+16)}
 	err := r.document()
+	if err != nil && r.mismatch {
+		if again := (&repairer{s: s, fixes: fixes, noComment: len(s), out: r.out[:0], wrong: true}); again.document() == nil && !again.noted(fixExtraClose) {
+			r, err = again, nil
+		}
+	}
+	if plain := withoutEntities(s); err != nil && plain != "" {
+		return repair(plain, fixes|1<<fixEntities)
+	}
 	if err == errEscaped {
 		if fixes&(1<<fixOverEscaped) != 0 {
 			return Result{}, &Error{Malformed, r.i, "a backslash stands outside any string"}
@@ -165,11 +129,14 @@ func repair(s string, fixes uint64) (Result, error) {
 	if !json.Valid(r.out) {
 		return Result{}, &Error{Malformed, len(s), "it is not JSON"}
 	}
-	return result(r.out, r.fixes), nil
+	res := result(r.out, r.fixes)
+	res.Spellings = r.spellings
+	return res, nil
 }
 
 func result(out []byte, fixes uint64) Result {
 	res := Result{JSON: out, Notes: make([]string, 0, bits.OnesCount64(fixes))}
+	res.Moved = fixes&(1<<fixExtraClose|1<<fixMissingClose|1<<fixWrongClose) != 0
 	for f := range numFixes {
 		if fixes&(1<<f) != 0 {
 			res.Notes = append(res.Notes, fixInfo[f].text)
@@ -187,6 +154,15 @@ type repairer struct {
 	stack  []byte // the open brackets: '{', '[' or '('
 	fixes  uint64 // one bit per fix
 	fenced bool   // inside a Markdown fence
+	equals bool   // keys and values are separated by = or an arrow
+
+	mismatch bool // a bracket was closed by another one, and was taken to be missing
+	unclosed bool // a list was taken to end before a key
+	wrong    bool // such a bracket is taken to be the wrong one
+
+	scalars   int // scalar values written
+	spellings []Spelling
+	noComment int // from here on no comment ends
 }
 
 func (r *repairer) note(f fix) { r.fixes |= 1 << f }

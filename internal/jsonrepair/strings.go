@@ -26,6 +26,10 @@ func quoteAt(s string, i int) (quote, bool) {
 		return quote{1, "`´", false}, !strings.HasPrefix(s[i:], "```")
 	}
 	switch c, n := utf8.DecodeRuneInString(s[i:]); c {
+	case '«':
+		return quote{n, `»`, false}, true
+	case '「':
+		return quote{n, `」`, false}, true
 	case '“', '”', '„', '‟':
 		return quote{n, `“”"`, false}, true
 	case '‘', '’', '‚', '‛':
@@ -64,6 +68,12 @@ func (r *repairer) str(q quote, key bool) error {
 	if !key && strings.HasPrefix(r.s[start:], mark+mark) {
 		return r.tripleQuoted(start+2*len(mark), mark+mark+mark)
 	}
+	if end, ok := r.openKey(q, start); key && ok {
+		r.note(fixMissingQuote) // {"a: 1}
+		r.encode(r.s[start:end])
+		r.i = end
+		return nil
+	}
 	doubled := false
 	if q.closes(r.s, start) > 0 && !r.endsAt(start+len(mark), key) {
 		start += len(mark) // ""text"" or ""text"
@@ -74,6 +84,10 @@ func (r *repairer) str(q quote, key bool) error {
 		return err
 	}
 	switch {
+	case key && e.inner == 1 && !doubled && strings.HasSuffix(r.s[start:e.end], mark):
+		e.end -= len(mark) // "key"": 1
+		e.inner = 0
+		r.note(fixDoubledQuotes)
 	case doubled && (e.closedTwice || e.inner == 0):
 		r.note(fixDoubledQuotes)
 	case doubled:
@@ -83,7 +97,12 @@ func (r *repairer) str(q quote, key bool) error {
 	if e.inner > 0 {
 		r.note(fixInnerQuotes)
 	}
-	r.encode(r.s[start:e.end])
+	body := r.s[start:e.end]
+	if key && strings.Contains(body, "\n") {
+		body = strings.Trim(body, " \t\r\n")
+		r.note(fixControl)
+	}
+	r.encode(body)
 	r.i = e.next
 	return nil
 }
@@ -109,10 +128,16 @@ func (r *repairer) tripleQuoted(start int, mark string) error {
 // endsAt reports whether a string may have ended just before position i.
 func (r *repairer) endsAt(i int, key bool) bool {
 	i = r.skipBlank(i)
-	switch r.at(i) {
-	case ',', '}', ']', ')':
+	if r.comma(i) > 0 {
 		return !key
-	case ':':
+	}
+	switch r.at(i) {
+	case '}', ']', ')':
+		return !key
+	case ';':
+		return !key && i+1 < len(r.s) && (r.keyAt(r.skipBlank(i+1)) || r.top() != '{')
+	}
+	if r.separator(i) > 0 {
 		return key
 	}
 	return i >= len(r.s)

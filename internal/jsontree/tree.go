@@ -51,6 +51,10 @@ type Value struct {
 	Items   []*Value // of an array
 	Members []Member // of an object, in source order; repeated keys are kept, and the last one counts
 	raw     string   // JSON text of a scalar
+
+	// Written is how a scalar was written before its syntax was repaired, if it was a number in a
+	// form that JSON does not have. It is no part of the value.
+	Written string
 }
 
 // Member is one key of an object with its value.
@@ -142,7 +146,7 @@ func (v *Value) Clone() *Value {
 	if v == nil {
 		return nil
 	}
-	c := &Value{Kind: v.Kind, raw: v.raw}
+	c := &Value{Kind: v.Kind, raw: v.raw, Written: v.Written}
 	if v.Items != nil {
 		c.Items = make([]*Value, len(v.Items))
 		for i, x := range v.Items {

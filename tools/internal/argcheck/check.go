@@ -23,21 +23,29 @@ func (c *Checker) Repair(args json.RawMessage) (json.RawMessage, []string, error
 	if c.quick != nil && c.quick.accepts(args) {
 		return args, nil, nil
 	}
-	text, notes, err := c.syntax(args)
+	syntax, err := c.syntax(args)
 	if err != nil {
 		return nil, nil, err
 	}
+	text, notes := json.RawMessage(syntax.JSON), syntax.Notes
 	root, err := jsontree.Parse(text)
 	if err != nil {
 		return nil, nil, c.fault(nil, nil, err.Error())
 	}
-	m := &mender{c: c, budget: maxValidations}
+	markSpellings(root, syntax.Spellings)
+	m := &mender{c: c, budget: maxValidations, moved: syntax.Moved}
 	if c.schema != nil {
 		if f := hugeNumber(text); f != "" {
 			return nil, nil, c.fault(nil, nil, f)
 		}
+		if f := repeated(root); f != "" {
+			return nil, nil, c.fault(nil, nil, f)
+		}
 		if err := m.repair(c.schema, root); err != nil {
 			return nil, nil, c.fault(root, err, "")
+		}
+		if f := spelledText(root); f != "" {
+			return nil, nil, c.fault(nil, nil, f)
 		}
 		if c.cfg.FillDefaults && c.defaults && c.fill(c.schema, root, 0) {
 			m.changed = true
@@ -54,9 +62,9 @@ func (c *Checker) Repair(args json.RawMessage) (json.RawMessage, []string, error
 }
 
 // syntax returns args as valid JSON. No arguments at all mean an empty object.
-func (c *Checker) syntax(args json.RawMessage) (json.RawMessage, []string, error) {
+func (c *Checker) syntax(args json.RawMessage) (jsonrepair.Result, error) {
 	if len(bytes.TrimSpace(args)) == 0 {
-		return json.RawMessage("{}"), nil, nil
+		return jsonrepair.Result{JSON: json.RawMessage("{}")}, nil
 	}
 	res, err := jsonrepair.Repair(args)
 	if err != nil {
@@ -65,12 +73,12 @@ func (c *Checker) syntax(args json.RawMessage) (json.RawMessage, []string, error
 			fault.Truncated = re.Kind == jsonrepair.Truncated
 			fault.Excerpt = excerpt(args, re.Offset)
 		}
-		return nil, nil, fault
+		return res, fault
 	}
 	if res.Risk > c.cfg.MaxRisk {
-		return nil, nil, c.fault(nil, nil, c.are()+" not valid JSON; reading would have "+strings.Join(res.Notes, ", "))
+		return res, c.fault(nil, nil, c.are()+" not valid JSON; reading would have "+strings.Join(res.Notes, ", "))
 	}
-	return res.JSON, res.Notes, nil
+	return res, nil
 }
 
 // excerpt returns the text around position at, for a model to find the place.

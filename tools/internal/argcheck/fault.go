@@ -211,6 +211,10 @@ func show(v *jsontree.Value) string {
 		return "nothing"
 	}
 	switch v.Kind {
+	case jsontree.Number:
+		if v.Written != "" {
+			return clip(v.Written, 60) + " without quotes, which is no JSON number"
+		}
 	case jsontree.Null:
 		return "null"
 	case jsontree.Array, jsontree.Object:

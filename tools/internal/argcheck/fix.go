@@ -19,8 +19,11 @@ func (m *mender) fixType(path, want []string, v *jsontree.Value, at slot, s *jso
 		return m.dropNull(path, at)
 	}
 	if v.Kind == jsontree.String {
-		if fixed := fromText(v.Text(), want); fixed != nil {
+		if fixed, repairs := fromText(v.Text(), want); fixed != nil {
 			m.note(path, "read the text as %s %v", article(fixed.Kind), fixed.Kind)
+			for _, text := range repairs {
+				m.note(path, "%s", text)
+			}
 			*v = *fixed
 			return true
 		}
@@ -30,7 +33,7 @@ func (m *mender) fixType(path, want []string, v *jsontree.Value, at slot, s *jso
 		m.note(path, "read the number as %s", v.Raw())
 		return true
 	}
-	if slices.Contains(want, "string") && v.Kind == jsontree.Number {
+	if slices.Contains(want, "string") && v.Kind == jsontree.Number && v.Written == "" {
 		m.note(path, "wrote the number as text")
 		*v = *jsontree.NewString(v.Raw())
 		return true
@@ -73,14 +76,14 @@ func (m *mender) declared(path []string) bool {
 	return false
 }
 
-// fromText parses text as one of the wanted types, or returns nil.
-func fromText(text string, want []string) *jsontree.Value {
+// fromText parses text as one of the wanted types, or returns nil. Notes describe repairs of its
+// syntax.
+func fromText(text string, want []string) (v *jsontree.Value, notes []string) {
 	t := strings.TrimSpace(text)
 	for _, w := range want {
-		var v *jsontree.Value
 		switch w {
 		case "array", "object":
-			v = textContainer(t, w)
+			v, notes = textContainer(t, w)
 		case "number", "integer":
 			v = textNumber(t, w == "integer")
 		case "boolean":
@@ -93,26 +96,30 @@ func fromText(text string, want []string) *jsontree.Value {
 			}
 		}
 		if v != nil {
-			return v
+			return v, notes
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // textContainer parses JSON that was given as text.
-func textContainer(t, want string) *jsontree.Value {
+func textContainer(t, want string) (*jsontree.Value, []string) {
 	if t == "" || want == "array" && t[0] != '[' && t[0] != '(' || want == "object" && t[0] != '{' {
-		return nil
+		return nil, nil
 	}
 	res, err := jsonrepair.Repair([]byte(t))
 	if err != nil || res.Risk > jsonrepair.Medium {
-		return nil
+		return nil, nil
 	}
 	v, err := jsontree.Parse(res.JSON)
-	if err != nil || v.Kind.String() != want {
-		return nil
+	if err != nil || v.Kind.String() != want || repeated(v) != "" {
+		return nil, nil
 	}
-	return v
+	markSpellings(v, res.Spellings)
+	if res.Risk <= jsonrepair.Low {
+		return v, nil
+	}
+	return v, res.Notes // it was not only spelling
 }
 
 // textNumber parses a number that was given as text. Text with more than one possible meaning for a
@@ -150,7 +157,7 @@ func (m *mender) wrap(v *jsontree.Value, s *jsonschema.Schema) bool {
 	if s == nil || m.budget <= 0 {
 		return false
 	}
-	if trial := (&mender{c: m.c, budget: m.budget}); trial.repair(s, list) != nil {
+	if trial := (&mender{c: m.c, budget: m.budget, moved: m.moved}); trial.repair(s, list) != nil {
 		return false
 	} else {
 		m.budget = trial.budget
@@ -161,7 +168,7 @@ func (m *mender) wrap(v *jsontree.Value, s *jsonschema.Schema) bool {
 
 // fixEnum replaces text that differs from one allowed value only in case, spaces and separators.
 func (m *mender) fixEnum(path []string, want []any, v *jsontree.Value) bool {
-	if v.Kind == jsontree.Array || v.Kind == jsontree.Object {
+	if v.Kind == jsontree.Array || v.Kind == jsontree.Object || v.Written != "" {
 		return false
 	}
 	text := v.Raw()
@@ -195,7 +202,7 @@ func anyText(x any) string {
 func fold(s string) string {
 	return strings.Map(func(c rune) rune {
 		switch c {
-		case '_', '-', ' ':
+		case '_', '-', ' ', '\n', '\r', '\t', '\u200b', '\u200c', '\u200d', '\u2060', '\ufeff':
 			return -1
 		}
 		return unicode.ToLower(c)
@@ -206,6 +213,9 @@ func fold(s string) string {
 func (m *mender) fixRequired(path, missing []string, v *jsontree.Value, s *jsonschema.Schema) bool {
 	if s == nil || v.Kind != jsontree.Object {
 		return false
+	}
+	if found, changed := m.fixSwallowed(path, v, s); found {
+		return changed
 	}
 	changed := false
 	for _, key := range missing {
@@ -246,11 +256,14 @@ func (m *mender) fixExtra(path, extra []string, v *jsontree.Value, s *jsonschema
 	if s == nil || v.Kind != jsontree.Object {
 		return false
 	}
+	if found, changed := m.fixSwallowed(path, v, s); found {
+		return changed
+	}
 	changed := false
 	for _, key := range extra {
 		near := nearProperty(key, v, s)
 		switch {
-		case near == "" && m.c.cfg.Answer: // an answer of other members answers something else
+		case near == "" && (m.c.cfg.Answer || m.moved): // an answer of other members answers something else
 		case near == "":
 			m.note(path, "ignored the unknown argument %q", key)
 			v.Delete(key)

@@ -28,6 +28,7 @@ type mender struct {
 	budget  int
 	fixes   int
 	changed bool
+	moved   bool // brackets were repaired: a member may be in the wrong object
 	notes   []string
 	prefix  []string // path of the value being repaired within the arguments
 }
@@ -204,7 +205,7 @@ func (m *mender) fixUnion(path []string, forms []*jsonschema.Schema, v *jsontree
 	var found *jsontree.Value
 	var notes []string
 	for _, form := range forms {
-		trial := &mender{c: m.c, budget: m.budget, prefix: slices.Concat(m.prefix, path)}
+		trial := &mender{c: m.c, budget: m.budget, moved: m.moved, prefix: slices.Concat(m.prefix, path)}
 		try := v.Clone()
 		err := trial.repair(form, try)
 		m.budget = trial.budget
