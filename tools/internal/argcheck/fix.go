@@ -150,7 +150,7 @@ func (m *mender) wrap(v *jsontree.Value, s *jsonschema.Schema) bool {
 	if s == nil || m.budget <= 0 {
 		return false
 	}
-	if trial := (&mender{c: m.c, budget: m.budget}); trial.repair(s, list) != nil {
+	if trial := (&mender{c: m.c, budget: m.budget, left: m.left}); trial.repair(s, list) != nil {
 		return false
 	} else {
 		m.budget = trial.budget
