@@ -41,6 +41,7 @@ type machine struct {
 	maskLimit int
 	soft      int // number of states beyond which exploration is discarded
 	full      bool
+	deep      int // calls of enter and finish inside each other
 }
 
 // frame is one entry of a stack. The meaning of pos and aux depends on the operation.
@@ -52,6 +53,7 @@ const (
 	softStates = 1 << 17
 	hardStates = 1 << 21
 	maxDepth   = 10000
+	maxDeep    = 100000 // parts of a rule that match the empty text, one after the other
 	maskBytes  = 32 << 20
 	bottom     = int32(-1)
 )

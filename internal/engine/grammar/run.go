@@ -19,8 +19,18 @@ func phaseOf(pos int32) (phase, ws, label int32) { return pos & 7, pos >> 3 & 0x
 // separated reports whether the white space before this phase follows a comma or a colon.
 func separated(phase int32) bool { return phase == phaseValue || phase == phaseNext }
 
-// enter starts an operation; the parent frame continues when it ends.
+// enter starts an operation; the parent frame continues when it ends. Beyond maxDeep, nothing more
+// is accepted.
 func (m *machine) enter(id, parent int32) {
+	if m.deep++; m.deep <= maxDeep {
+		m.start(id, parent)
+	} else {
+		m.full = true
+	}
+	m.deep--
+}
+
+func (m *machine) start(id, parent int32) {
 	o := &m.p.ops[id]
 	switch o.kind {
 	case opLit:
@@ -98,6 +108,16 @@ func (m *machine) finish(f int32) {
 		return
 	}
 	m.finStamp[f] = m.epoch
+	if m.deep++; m.deep <= maxDeep {
+		m.resume(f)
+	} else {
+		m.full = true
+	}
+	m.deep--
+}
+
+// resume continues with the part of an operation that follows the one that has ended.
+func (m *machine) resume(f int32) {
 	fr := m.frames[f]
 	switch o := &m.p.ops[fr.op]; o.kind {
 	case opSeq:

@@ -45,8 +45,8 @@ func bounded(s *jsonschema.Schema) bool {
 // the check costs.
 func (c *Checker) validate(s *jsonschema.Schema, v *jsontree.Value, left *int) error {
 	if !c.bounded {
-		k := &coster{left: *left, open: map[pair]bool{}}
-		k.visit(s, v, 0, 0)
+		k := &coster{left: *left}
+		k.visit(s, v, nil, 0, 0)
 		if *left = k.left; k.left < 0 {
 			return errCostly
 		}
@@ -60,31 +60,25 @@ func checksFor(n int) int { return maxChecks + 4*n }
 // coster walks as the validator does and counts its steps.
 type coster struct {
 	left int // negative if there are too many
-	open map[pair]bool
 }
 
-type pair struct {
-	s *jsonschema.Schema
-	v *jsontree.Value
-}
-
-// visit counts the steps of checking v, which is level values deep, against s.
-func (k *coster) visit(s *jsonschema.Schema, v *jsontree.Value, level, depth int) {
+// visit counts the steps of checking v, which is level values deep, against s. The schemas above
+// led to s for the same value.
+func (k *coster) visit(s *jsonschema.Schema, v *jsontree.Value, above []*jsonschema.Schema, level, depth int) {
 	if s == nil || k.left < 0 {
 		return
 	}
-	k.left -= 1 + level/8 // an error holds the path
-	at := pair{s, v}
+	k.left -= 1 + level/8 + len(above)/8 // an error holds the path, and the validator looks for cycles
 	switch {
 	case depth > maxCheckDepth:
 		k.left = -1
 		return
-	case s.Bool != nil || k.open[at] || s.Types != nil && !slices.ContainsFunc(s.Types.ToStrings(), func(t string) bool { return v.Kind.String() == t || t == "integer" && v.Kind == jsontree.Number }):
+	case s.Bool != nil || slices.Contains(above, s) || s.Types != nil && !slices.ContainsFunc(s.Types.ToStrings(), func(t string) bool { return v.Kind.String() == t || t == "integer" && v.Kind == jsontree.Number }):
 		return
 	}
-	k.open[at] = true
+	above = append(above, s)
 	for _, sub := range inPlace(s) {
-		k.visit(sub, v, level, depth+1)
+		k.visit(sub, v, above, level, depth+1)
 	}
 	switch v.Kind {
 	case jsontree.Object:
@@ -96,23 +90,22 @@ func (k *coster) visit(s *jsonschema.Schema, v *jsontree.Value, level, depth int
 			k.item(s, i, x, level+1, depth+1)
 		}
 	}
-	delete(k.open, at)
 }
 
 func (k *coster) member(s *jsonschema.Schema, m jsontree.Member, level, depth int) {
-	k.visit(s.Properties[m.Key], m.Value, level, depth)
+	k.visit(s.Properties[m.Key], m.Value, nil, level, depth)
 	for re, p := range s.PatternProperties {
 		if re.MatchString(m.Key) {
-			k.visit(p, m.Value, level, depth)
+			k.visit(p, m.Value, nil, level, depth)
 		}
 	}
 	if s.Properties[m.Key] == nil {
 		p, _ := s.AdditionalProperties.(*jsonschema.Schema)
-		k.visit(p, m.Value, level, depth)
+		k.visit(p, m.Value, nil, level, depth)
 	}
-	k.visit(s.UnevaluatedProperties, m.Value, level, depth)
+	k.visit(s.UnevaluatedProperties, m.Value, nil, level, depth)
 	if s.PropertyNames != nil {
-		k.visit(s.PropertyNames, jsontree.NewString(m.Key), level, depth)
+		k.visit(s.PropertyNames, jsontree.NewString(m.Key), nil, level, depth)
 	}
 }
 
@@ -122,14 +115,14 @@ func (k *coster) item(s *jsonschema.Schema, i int, x *jsontree.Value, level, dep
 		list = tuple
 	}
 	if i < len(list) {
-		k.visit(list[i], x, level, depth)
+		k.visit(list[i], x, nil, level, depth)
 	} else {
-		k.visit(itemSchema(s), x, level, depth)
+		k.visit(itemSchema(s), x, nil, level, depth)
 		p, _ := s.AdditionalItems.(*jsonschema.Schema)
-		k.visit(p, x, level, depth)
+		k.visit(p, x, nil, level, depth)
 	}
-	k.visit(s.Contains, x, level, depth)
-	k.visit(s.UnevaluatedItems, x, level, depth)
+	k.visit(s.Contains, x, nil, level, depth)
+	k.visit(s.UnevaluatedItems, x, nil, level, depth)
 }
 
 // inPlace returns the schemas inside s that apply to the same value.
