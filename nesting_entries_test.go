@@ -46,7 +46,7 @@ func nestingEntries() []entry {
 		{"grammar.CompileSchema", schemas, compileSchema},
 		{"grammar.CompileText", nestingGrammars(), compileText},
 		{"grammars of tool calls", schemas, callGrammars},
-		{"answers with tool calls", args, parseAnswer},
+		{"answers with tool calls", append(nestingTags(), args...), parseAnswer},
 		{"a backend's schemas", schemas, sendSchema},
 		{"a backend's conversation", args, sendArgs},
 		{"a backend's answers", args, readAnswer},
@@ -149,7 +149,8 @@ func parseAnswer(_ *testing.T, args string) {
 	for _, name := range toolformat.Formats() {
 		f := toolformat.Lookup(name)
 		written := f.Write([]toolformat.Call{{ID: "1", Name: "f", Args: json.RawMessage(args)}})
-		for _, text := range []string{written, args} {
+		filled := strings.Replace(f.Write([]toolformat.Call{{ID: "1", Name: "f", Args: json.RawMessage(`{"a":"FILL"}`)}}), "FILL", args, 1)
+		for _, text := range []string{written, filled, args} {
 			p := f.NewParser([]toolformat.Tool{{Name: "f", Parameters: json.RawMessage(`{"type":"object","properties":{"a":{}}}`)}}, toolformat.ParserOptions{})
 			p.Feed(text)
 			p.Close()

@@ -58,7 +58,7 @@ func nestingSchemas() []input {
 		fmt.Fprintf(&wide, `%s"p%d":{"$ref":"#/$defs/x"}`, strings.Repeat(",", min(i, 1)), i)
 	}
 	wide.WriteString(`}}}}`)
-	return append(in, input{"wide", wide.String()})
+	return append(in, input{"wide", wide.String()}, input{"wide and required", strings.Replace(wide.String(), `{"type":"object","properties":{"p0"`, `{"type":"object","required":["p0","p1","p2","p3","p4","p5","p6","p7","p8","p9"],"properties":{"p0"`, 1)}, input{"unions", unions(30)})
 }
 
 // doubling returns a schema of n definitions, each of which holds the next one twice.
@@ -131,4 +131,16 @@ func textInText(n int) string {
 		s = fmt.Sprintf(`{"a":%q}`, s)
 	}
 	return s
+}
+
+// unions returns a schema of n unions, each of four references to the next one.
+func unions(n int) string {
+	var b strings.Builder
+	b.WriteString(`{"type":"object","required":["a"],"properties":{"a":{"$ref":"#/$defs/d0"}},"$defs":{`)
+	for i := range n {
+		next := fmt.Sprintf(`{"$ref":"#/$defs/d%d"}`, i+1)
+		fmt.Fprintf(&b, `"d%d":{"anyOf":[%s,%[2]s,%[2]s,{"type":"array","items":%[2]s}]},`, i, next)
+	}
+	fmt.Fprintf(&b, `"d%d":{"type":"boolean"}}}`, n)
+	return b.String()
 }

@@ -74,7 +74,9 @@ func TestNestingChild(t *testing.T) {
 	i := slices.IndexFunc(entries, func(e entry) bool { return e.name == name })
 	from, _ := strconv.Atoi(os.Getenv("NESTING_FROM"))
 	for k, in := range entries[i].inputs {
-		if k < from { continue }
+		if k < from {
+			continue
+		}
 		fmt.Printf("#%d\n", k)
 		fmt.Printf("input %s of %s\n", in.name, name)
 		watch := time.AfterFunc(nestingPatience, func() { panic("too slow: " + in.name) })

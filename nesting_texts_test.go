@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/engine/toolformat"
 	"github.com/luthier-dev/luthier/tools/coding"
 )
 
@@ -64,7 +65,8 @@ func nestingGrammars() []input {
 	}
 	chain.WriteString(`r20000 ::= "a"`)
 	double.WriteString(`r60 ::= "a"?`)
-	return append(in, input{"chain", chain.String()}, input{"doubling", double.String()})
+	return append(in, input{"chain", chain.String()}, input{"doubling", double.String()},
+		input{"doubling alternatives", alternatives(60)})
 }
 
 // nestingTemplates returns templates that call themselves, deep ones, and such whose output doubles.
@@ -212,4 +214,27 @@ func nestingTexts() []input {
 	}
 	return append(in, input{"indentation", indent.String()}, input{"aliases", aliases.String()}, input{"alias of itself", "a: &a [*a]\n"}, input{"includes", strings.Repeat("[include]\n\tpath = config\n", 5000)},
 		input{"keys", strings.Repeat("a.", 20_000) + "b = 1\n"}, input{"json", nest(9_000, `{"a":[`, "1", "]}")})
+}
+
+// nestingTags returns deep tags, as some models write arguments.
+func nestingTags() []input {
+	var in []input
+	for _, name := range toolformat.Formats() {
+		if open := toolformat.Lookup(name).Param.Nested; open != "" {
+			tags := nest(30_000, open+"a>", "1", open+"/a>")
+			in = append(in, input{"tags of " + name, tags}, input{"open tags of " + name, strings.Repeat(open+"a>", 30_000)}, input{"many tags of " + name, strings.Repeat(open+"a>1"+open+"/a>", 5_000)})
+		}
+	}
+	return in
+}
+
+// alternatives returns a grammar of n rules, each of which is the next one in two ways.
+func alternatives(n int) string {
+	var b strings.Builder
+	b.WriteString("root ::= r0\n")
+	for i := range n {
+		fmt.Fprintf(&b, "r%d ::= r%d | r%[2]d | r%[2]d \"b\"\n", i, i+1)
+	}
+	fmt.Fprintf(&b, "r%d ::= \"a\"", n)
+	return b.String()
 }

@@ -258,7 +258,7 @@ var errDeep = fmt.Errorf("the value is nested more than %d levels deep; make it 
 
 // Parse reads one JSON value, nested at most [MaxDepth] levels deep.
 func Parse(data []byte) (*Value, error) {
-	if depth(data) > MaxDepth {
+	if Depth(data) > MaxDepth {
 		return nil, errDeep
 	}
 	if !json.Valid(data) {
@@ -273,8 +273,8 @@ func Parse(data []byte) (*Value, error) {
 	return v, nil
 }
 
-// depth returns the deepest nesting of brackets in JSON text.
-func depth(data []byte) int {
+// Depth returns the deepest nesting of brackets in JSON text.
+func Depth(data []byte) int {
 	deepest, open, inString := 0, 0, false
 	for i := 0; i < len(data); i++ {
 		switch c := data[i]; {

@@ -19,15 +19,22 @@ func phaseOf(pos int32) (phase, ws, label int32) { return pos & 7, pos >> 3 & 0x
 // separated reports whether the white space before this phase follows a comma or a colon.
 func separated(phase int32) bool { return phase == phaseValue || phase == phaseNext }
 
-// enter starts an operation; the parent frame continues when it ends. Beyond maxDeep, nothing more
-// is accepted.
+// enter starts an operation; the parent frame continues when it ends.
 func (m *machine) enter(id, parent int32) {
-	if m.deep++; m.deep <= maxDeep {
+	if m.deeper() {
 		m.start(id, parent)
-	} else {
-		m.full = true
 	}
 	m.deep--
+}
+
+// deeper counts a call of enter or finish and reports whether it may go on. A machine in which one
+// byte takes too many calls, as rules of many parts that match the empty text can ask for, accepts
+// nothing more.
+func (m *machine) deeper() bool {
+	m.deep++
+	m.steps++
+	m.broken = m.broken || m.deep > maxDeep || m.steps > maxSteps
+	return !m.broken
 }
 
 func (m *machine) start(id, parent int32) {
@@ -108,10 +115,8 @@ func (m *machine) finish(f int32) {
 		return
 	}
 	m.finStamp[f] = m.epoch
-	if m.deep++; m.deep <= maxDeep {
+	if m.deeper() {
 		m.resume(f)
-	} else {
-		m.full = true
 	}
 	m.deep--
 }
