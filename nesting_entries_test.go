@@ -345,7 +345,10 @@ var textNames = []string{"a.go", "a.py", "a.js", "a.ts", "a.tsx", "a.c", "a.cpp"
 
 func readFile(t *testing.T, text string) {
 	p := treesitter.New()
-	for _, name := range textNames {
+	for i, name := range textNames {
+		if i%5 != len(text)%5 { // each text in some languages: a parse may take most of a second
+			continue
+		}
 		symbols.Of(name, []byte(text))
 		p.Of(name, []byte(text))
 	}

@@ -102,7 +102,7 @@ func variables(c *call) outcome {
 
 // maxDirs limits the directories in which a command may run. They double with each cd that may
 // fail.
-const maxDirs = 256
+const maxDirs = 64
 
 // cd changes the shell's directory. Whether it succeeds is not known, so a command that does not
 // depend on that may run in either directory.

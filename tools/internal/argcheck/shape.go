@@ -49,6 +49,9 @@ func (n *namer) typeName(s *jsonschema.Schema, depth int) string {
 		return "any"
 	}
 	if n.left--; n.left < 0 || depth <= 0 && n.open[s] {
+		if len(s.Properties) > 0 {
+			return "{…}"
+		}
 		return "…"
 	}
 	if !n.open[s] {
