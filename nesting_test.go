@@ -33,12 +33,12 @@ type entry struct {
 
 type input struct{ name, text string }
 
-// TestNothingNestsWithoutBound gives recursive and deep inputs to every exported entry that reads
-// what others wrote: schemas, arguments, patches, grammars, templates, commands, files. An entry
+// TestNothingNestsWithoutBound checks every exported entry that reads text of others with recursive
+// and deep inputs: schemas, arguments, patches, grammars, templates, commands, files. An entry
 // may refuse an input, but it must not overflow the stack, which ends the host, and not take more
 // than seconds and a bounded heap. Each entry runs in a process of its own with a small stack.
 //
-// Evidence: luthier · Recursive and deeply nested schemas, patches, grammars and templates cannot end the host
+// Evidence: luthier · Recursive and deep schemas, patches, grammars and templates cannot end the host
 func TestNothingNestsWithoutBound(t *testing.T) {
 	tier.Normal(t)
 	for _, e := range nestingEntries() {

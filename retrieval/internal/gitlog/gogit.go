@@ -167,8 +167,8 @@ type treeDiff struct {
 	trees int // that were compared
 }
 
-// Limits of the comparison of two trees. What is beyond them is not listed. A tree can hold one tree
-// under many names, and so on, so that it has more paths than can be visited.
+// Limits of the comparison of two trees. What is beyond them is not listed. A tree can hold one
+// tree under many names, and so on, so that it has more paths than can be visited.
 const (
 	maxTreeDepth = 256
 	maxTreePairs = 200_000

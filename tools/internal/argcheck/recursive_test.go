@@ -11,7 +11,7 @@ import (
 // TestRecursiveSchema checks that a schema that is a list, a map or an alternative of itself is put
 // into words that end.
 //
-// Evidence: tools · Arguments of a tool with a recursive schema are refused with a short description
+// Evidence: tools · A recursive schema of a tool is described in words that end
 func TestRecursiveSchema(t *testing.T) {
 	defer debug.SetMaxStack(debug.SetMaxStack(32 << 20))
 	for _, tt := range []struct{ name, self, want string }{
