@@ -38,7 +38,7 @@ type input struct{ name, text string }
 // may refuse an input, but it must not overflow the stack, which ends the host, and not take more
 // than seconds and a bounded heap. Each entry runs in a process of its own with a small stack.
 //
-// Evidence: luthier · Recursive and deep schemas, patches, grammars and templates cannot end the host
+// Evidence: luthier · Recursive schemas, patches, grammars and templates cannot end the host
 func TestNothingNestsWithoutBound(t *testing.T) {
 	tier.Normal(t)
 	for _, e := range nestingEntries() {

@@ -69,7 +69,7 @@ func nestingGrammars() []input {
 		input{"doubling alternatives", alternatives(60)})
 }
 
-// nestingTemplates returns templates that call themselves, deep ones, and ones whose output doubles.
+// nestingTemplates returns templates that call themselves, deep ones, and ones that double a value.
 func nestingTemplates() []input {
 	in := []input{
 		{"macro", `{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}`},
