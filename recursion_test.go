@@ -14,10 +14,10 @@ import (
 )
 
 // judgedFile lists the recursive functions of the module, each group with what ends it.
-const judgedFile = "testdata/recursion.txt"
+const judgedFile = ".ci/recursion.txt"
 
 // TestRecursionIsJudged compares the functions that call themselves, directly or through others of
-// their package, with the list in testdata/recursion.txt. A stack overflow ends a Go program, so
+// their package, with the list in .ci/recursion.txt. A stack overflow ends a Go program, so
 // each such function needs a bound that no input can exceed. Add a new function with the reason why
 // it ends, or write it with a loop.
 //
