@@ -30,7 +30,7 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &raw); err != nil {
 		return err
 	}
-	parts, err := unmarshalParts(raw.Parts)
+	parts, err := unmarshalParts(raw.Parts, 0)
 	if err != nil {
 		return err
 	}
@@ -55,16 +55,32 @@ func (r ToolResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads what MarshalJSON writes.
 func (r *ToolResult) UnmarshalJSON(data []byte) error {
-	var raw toolResultJSON
-	if err := json.Unmarshal(data, &raw); err != nil {
-		return err
-	}
-	parts, err := unmarshalParts(raw.Parts)
+	out, err := unmarshalResult(data, 0)
 	if err != nil {
 		return err
 	}
-	*r = ToolResult{CallID: raw.CallID, Parts: parts, IsError: raw.IsError}
+	*r = out
 	return nil
+}
+
+// maxPartDepth limits how deep results of tools may hold results of tools. Each level is read
+// several times.
+const maxPartDepth = 16
+
+// unmarshalResult decodes a result that is inside depth others.
+func unmarshalResult(data []byte, depth int) (ToolResult, error) {
+	if depth > maxPartDepth {
+		return ToolResult{}, fmt.Errorf("results of tools hold each other more than %d levels deep; the message was not written by this library", maxPartDepth)
+	}
+	var raw toolResultJSON
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return ToolResult{}, err
+	}
+	parts, err := unmarshalParts(raw.Parts, depth+1)
+	if err != nil {
+		return ToolResult{}, err
+	}
+	return ToolResult{CallID: raw.CallID, Parts: parts, IsError: raw.IsError}, nil
 }
 
 type toolCallJSON struct {
@@ -202,13 +218,13 @@ func marshalPart(p Part) (json.RawMessage, error) {
 	return append([]byte(head), body[1:]...), nil
 }
 
-func unmarshalParts(raws []json.RawMessage) ([]Part, error) {
+func unmarshalParts(raws []json.RawMessage, depth int) ([]Part, error) {
 	if len(raws) == 0 {
 		return nil, nil
 	}
 	out := make([]Part, len(raws))
 	for i, raw := range raws {
-		p, err := unmarshalPart(raw)
+		p, err := unmarshalPart(raw, depth)
 		if err != nil {
 			return nil, fmt.Errorf("agent: decode message: part %d: %w", i, err)
 		}
@@ -217,7 +233,7 @@ func unmarshalParts(raws []json.RawMessage) ([]Part, error) {
 	return out, nil
 }
 
-func unmarshalPart(raw json.RawMessage) (Part, error) {
+func unmarshalPart(raw json.RawMessage, depth int) (Part, error) {
 	var tag struct {
 		Type string `json:"type"`
 	}
@@ -234,7 +250,7 @@ func unmarshalPart(raw json.RawMessage) (Part, error) {
 	case "tool_call":
 		return decodeAs[ToolCall](raw)
 	case "tool_result":
-		return decodeAs[ToolResult](raw)
+		return unmarshalResult(raw, depth)
 	case "opaque":
 		return decodeAs[Opaque](raw)
 	}

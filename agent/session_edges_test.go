@@ -398,3 +398,20 @@ func TestOddInstructionFiles(t *testing.T) {
 		t.Errorf("results = %q", got)
 	}
 }
+
+// TestNestedResults checks that a message whose results of tools hold each other is refused beyond
+// a depth, and soon: each level is read several times.
+func TestNestedResults(t *testing.T) {
+	nested := func(n int) []byte {
+		return []byte(`{"role":"tool","parts":[` + strings.Repeat(`{"type":"tool_result","call_id":"1","parts":[`, n) + strings.Repeat("]}", n) + "]}")
+	}
+	var m agent.Message
+	if err := json.Unmarshal(nested(10), &m); err != nil {
+		t.Error(err)
+	}
+	for _, n := range []int{20, 3000} {
+		if err := json.Unmarshal(nested(n), &m); err == nil || !strings.Contains(err.Error(), "more than 16 levels") {
+			t.Errorf("%d levels: %v", n, err)
+		}
+	}
+}

@@ -98,17 +98,17 @@ func jsonCall(text string, tools toolNames) bool {
 		return false
 	}
 	for _, o := range list {
-		if !namesCall(o, tools) {
+		if !namesCall(o, tools, 2) {
 			return false
 		}
 	}
 	return true
 }
 
-func namesCall(o map[string]json.RawMessage, tools toolNames) bool {
-	if inner, ok := o["function"]; ok && len(inner) > 0 && inner[0] == '{' {
+func namesCall(o map[string]json.RawMessage, tools toolNames, depth int) bool {
+	if inner, ok := o["function"]; ok && len(inner) > 0 && inner[0] == '{' && depth > 0 {
 		var f map[string]json.RawMessage
-		return json.Unmarshal(inner, &f) == nil && namesCall(f, tools)
+		return json.Unmarshal(inner, &f) == nil && namesCall(f, tools, depth-1)
 	}
 	named, args := false, false
 	for _, key := range []string{"name", "tool", "tool_name", "function", "function_name", "action", "recipient_name"} {

@@ -253,8 +253,18 @@ func (v *Value) MarshalJSON() ([]byte, error) { return v.JSON(), nil }
 
 var errTrailing = errors.New("text after the value")
 
-// Parse reads one JSON value.
+// MaxDepth limits the nesting of a value. Text that people and models mean is never near it; walks
+// over a value, and paths into it, stay small.
+const MaxDepth = 1000
+
+// errDeep means that a value is nested more than MaxDepth levels deep.
+var errDeep = fmt.Errorf("the value is nested more than %d levels deep; make it flatter", MaxDepth)
+
+// Parse reads one JSON value, nested at most [MaxDepth] levels deep.
 func Parse(data []byte) (*Value, error) {
+	if Depth(data) > MaxDepth {
+		return nil, errDeep
+	}
 	if !json.Valid(data) {
 		return nil, syntaxError(data)
 	}
@@ -265,6 +275,26 @@ func Parse(data []byte) (*Value, error) {
 		return nil, errTrailing
 	}
 	return v, nil
+}
+
+// Depth returns the deepest nesting of brackets in JSON text.
+func Depth(data []byte) int {
+	deepest, open, inString := 0, 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case c == '"':
+			inString = !inString
+		case inString && c == '\\':
+			i++
+		case inString:
+		case c == '[' || c == '{':
+			open++
+			deepest = max(deepest, open)
+		case c == ']' || c == '}':
+			open--
+		}
+	}
+	return deepest
 }
 
 // syntaxError returns encoding/json's error for data, with its position.

@@ -100,6 +100,10 @@ func variables(c *call) outcome {
 	return stay(c.st)
 }
 
+// maxDirs limits the directories in which a command may run. They double with each cd that may
+// fail.
+const maxDirs = 64
+
 // cd changes the shell's directory. Whether it succeeds is not known, so a command that does not
 // depend on that may run in either directory.
 func cd(c *call) outcome {
@@ -122,6 +126,10 @@ func cd(c *call) outcome {
 		if next != "" && !escapes(next) {
 			to = union(to, []string{next})
 		}
+	}
+	if len(to) > maxDirs {
+		w.fx.unknown("changes the directory so often that it may be in too many")
+		return stay(st)
 	}
 	return outcome{ok: to, fail: st.dirs}
 }

@@ -231,6 +231,18 @@ func FuzzAnalyze(f *testing.F) {
 	})
 }
 
+// TestManyDirectories checks that changes of directory that may fail, each of which doubles the
+// directories in which a command may run, are not approved and not followed for long.
+func TestManyDirectories(t *testing.T) {
+	a := analyze(strings.Repeat("cd a || cd b; ", 100)+"ls", workspace)
+	if ReadOnly(a) || !strings.Contains(strings.Join(a.Reasons, "; "), "too many") {
+		t.Errorf("reasons: %v", a.Reasons)
+	}
+	if a := analyze("cd a || cd b; cd c; ls", workspace); !ReadOnly(a) {
+		t.Errorf("reasons: %v", a.Reasons)
+	}
+}
+
 func BenchmarkAnalyze(b *testing.B) {
 	for _, cmd := range []string{"ls -la", "git log --oneline -10 | head", "for f in a b c; do echo $f; wc -l $f; done", "find . -name '*.go' -not -path './vendor/*' | xargs grep -n foo | sort | uniq -c"} {
 		b.Run(strings.Fields(cmd)[0], func(b *testing.B) {

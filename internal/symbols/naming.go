@@ -4,7 +4,10 @@ import "bytes"
 
 // implemented returns the token that names the type of Rust's impl at j: the last element of its
 // path, after "for" if there is one.
-func (b *bracesReader) implemented(j int) int {
+func (b *bracesReader) implemented(j int) int { return b.implementedIn(j, 8) }
+
+// implementedIn follows at most depth "for" after each other.
+func (b *bracesReader) implementedIn(j, depth int) int {
 	i := j + 1
 	if b.kind(i) == '<' {
 		i = b.angles(i)
@@ -26,7 +29,7 @@ func (b *bracesReader) implemented(j int) int {
 			return name
 		case '+': // dyn A + B
 			if name >= 0 {
-				return b.implementedFor(i, name)
+				return b.implementedFor(i, name, depth)
 			}
 		case tokIdent:
 			switch string(b.text(t)) {
@@ -47,10 +50,10 @@ func (b *bracesReader) implemented(j int) int {
 
 // implementedFor returns name, unless a "for" after the bounds of a trait's parameter names another
 // type.
-func (b *bracesReader) implementedFor(i, name int) int {
+func (b *bracesReader) implementedFor(i, name, depth int) int {
 	for end := i + 100; i < len(b.toks) && i < end && b.kind(i) != '{'; i++ {
-		if b.is(i, "for") {
-			return b.implemented(i)
+		if b.is(i, "for") && depth > 0 {
+			return b.implementedIn(i, depth-1)
 		}
 	}
 	return name

@@ -16,6 +16,9 @@ type wrapper struct {
 	failed string // the part that is not understood
 }
 
+// maxDir is the longest directory that a system opens, in bytes.
+const maxDir = 4096
+
 // parseWrapper parses the lines before the patch.
 func parseWrapper(lines []string) wrapper {
 	w := &wrapper{}
@@ -95,6 +98,9 @@ func (w *wrapper) changeDir(words []shellWord) ([]shellWord, bool) {
 		w.dir = dir
 	default:
 		w.dir = path.Join(w.dir, dir)
+	}
+	if len(w.dir) > maxDir {
+		return nil, false
 	}
 	words = words[1:]
 	for len(words) > 1 && words[0].is(">", "2>", "&>", "2>&1") {

@@ -110,7 +110,7 @@ func CompileRules(root string, rules map[string]Node, v *Vocab) (*Grammar, error
 	if err != nil {
 		return nil, fmt.Errorf("grammar: compile rules: %w", err)
 	}
-	return newGrammar(b.p), nil
+	return newGrammar(b.p)
 }
 
 // CompileSchema compiles a JSON Schema (draft-07 or 2020-12) to the grammar of the JSON texts that
@@ -128,10 +128,16 @@ func CompileSchema(schema json.RawMessage, v *Vocab) (*Grammar, error) {
 	if err != nil {
 		return nil, fmt.Errorf("grammar: compile schema: %w", err)
 	}
-	return newGrammar(b.p), nil
+	return newGrammar(b.p)
 }
 
-func newGrammar(p *program) *Grammar { return &Grammar{p: p, m: newMachine(p)} }
+func newGrammar(p *program) (*Grammar, error) {
+	m := newMachine(p)
+	if m.broken {
+		return nil, ErrSteps
+	}
+	return &Grammar{p: p, m: m}, nil
+}
 
 // UnsupportedError reports a part of a schema or pattern that is understood but cannot be enforced.
 // The package never compiles a grammar that accepts more than the schema does.

@@ -180,6 +180,9 @@ func (s *schemas) narrow(f *form, e *expr) (*form, error) {
 	if e.busy {
 		return nil, errBusy
 	}
+	if s.fuel--; s.fuel < 0 {
+		return nil, errSchemaSize
+	}
 	if s.depth++; s.depth > maxNest {
 		s.depth--
 		return nil, errSchemaDeep

@@ -45,6 +45,8 @@ func FuzzCompileSchema(f *testing.F) {
 	}
 	f.Add([]byte(`{"$ref":"#"}`), []byte("{}"))
 	f.Add([]byte(`{"type":"array","items":{"$ref":"#"},"minItems":1}`), []byte("[["))
+	f.Add([]byte(`{"type":["array","object"],"items":{"$ref":"#"},"additionalProperties":{"$ref":"#"}}`), []byte(`[{"a":[`))
+	f.Add([]byte(`{"anyOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/a"}],"$defs":{"a":{"allOf":[{"if":{"$ref":"#"},"then":{"type":"array"}}]}}}`), []byte("[]"))
 	f.Add([]byte(`{"$id":"http://a/b","$defs":{"x":{"$id":"c","$anchor":"d"}},"$ref":"c#d"}`), []byte("1"))
 	f.Fuzz(func(t *testing.T, schema, text []byte) {
 		v := fuzzVocab()
@@ -64,6 +66,8 @@ func FuzzCompileText(f *testing.F) {
 	f.Add(`root ::= %until "</x>" | %json {"type":"integer"} | /a+b/ | <[3]>`, []byte("1<<</x>"))
 	f.Add(`root ::= root "a" | "b"`, []byte("b"))
 	f.Add(`root ::= (("a"?)*)*`, []byte("aaa"))
+	f.Add("root ::= a a\na ::= b b\nb ::= c c\nc ::= root? | \"x\"?", []byte("xx"))
+	f.Add("root ::= a | a\na ::= b | b\nb ::= \"(\" root \")\" | \"x\"", []byte("((x))"))
 	f.Fuzz(func(t *testing.T, src string, text []byte) {
 		v := fuzzVocab()
 		g, err := CompileText(src, v)

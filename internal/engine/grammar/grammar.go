@@ -19,6 +19,10 @@ type Grammar struct {
 // million).
 var ErrStates = errors.New("grammar: too many parse states: take a Fork for each request")
 
+// ErrSteps is reported by [Grammar.Err], and when a grammar is compiled, if one byte of text would
+// take millions of steps to read.
+var ErrSteps = errors.New("grammar: the rules can match one text in too many ways: avoid long sequences of parts that may all be empty, and alternatives that are the same")
+
 // Fork returns a Grammar that shares the compiled tables but has separate states.
 func (g *Grammar) Fork() *Grammar {
 	g.p.mu.Lock()
@@ -26,11 +30,15 @@ func (g *Grammar) Fork() *Grammar {
 	return &Grammar{p: g.p, m: newMachine(g.p)}
 }
 
-// Err returns [ErrStates] if states had to be refused, otherwise nil.
+// Err returns [ErrStates] if states had to be refused, [ErrSteps] if reading a byte was given up,
+// otherwise nil.
 func (g *Grammar) Err() error {
 	g.p.mu.Lock()
 	defer g.p.mu.Unlock()
-	if g.m.full {
+	switch {
+	case g.m.broken:
+		return ErrSteps
+	case g.m.full:
 		return ErrStates
 	}
 	return nil

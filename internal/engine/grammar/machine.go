@@ -41,6 +41,9 @@ type machine struct {
 	maskLimit int
 	soft      int // number of states beyond which exploration is discarded
 	full      bool
+	deep      int  // calls of enter and finish inside each other
+	steps     int  // such calls since begin
+	broken    bool // one byte took too many of them
 }
 
 // frame is one entry of a stack. The meaning of pos and aux depends on the operation.
@@ -52,6 +55,8 @@ const (
 	softStates = 1 << 17
 	hardStates = 1 << 21
 	maxDepth   = 10000
+	maxDeep    = 100_000
+	maxSteps   = 2_000_000
 	maskBytes  = 32 << 20
 	bottom     = int32(-1)
 )
@@ -125,7 +130,7 @@ func (m *machine) frame(op, pos, aux, parent int32) int32 {
 }
 
 func (m *machine) begin() {
-	m.out, m.outAcc = m.out[:0], false
+	m.out, m.outAcc, m.steps = m.out[:0], false, 0
 	m.epoch++
 }
 

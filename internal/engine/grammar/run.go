@@ -21,6 +21,23 @@ func separated(phase int32) bool { return phase == phaseValue || phase == phaseN
 
 // enter starts an operation; the parent frame continues when it ends.
 func (m *machine) enter(id, parent int32) {
+	if m.deeper() {
+		m.start(id, parent)
+	}
+	m.deep--
+}
+
+// deeper counts a call of enter or finish and reports whether it may go on. A machine in which one
+// byte takes too many calls, as rules of many parts that match the empty text can ask for, accepts
+// nothing more.
+func (m *machine) deeper() bool {
+	m.deep++
+	m.steps++
+	m.broken = m.broken || m.deep > maxDeep || m.steps > maxSteps
+	return !m.broken
+}
+
+func (m *machine) start(id, parent int32) {
 	o := &m.p.ops[id]
 	switch o.kind {
 	case opLit:
@@ -98,6 +115,14 @@ func (m *machine) finish(f int32) {
 		return
 	}
 	m.finStamp[f] = m.epoch
+	if m.deeper() {
+		m.resume(f)
+	}
+	m.deep--
+}
+
+// resume continues with the part of an operation that follows the one that has ended.
+func (m *machine) resume(f int32) {
 	fr := m.frames[f]
 	switch o := &m.p.ops[fr.op]; o.kind {
 	case opSeq:

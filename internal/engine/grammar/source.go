@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
 // source is a subschema as it appears in the document.
@@ -38,6 +40,9 @@ func parseDraft(uri string, or int) int {
 
 // document parses a schema document.
 func (s *schemas) document(doc json.RawMessage) (*expr, error) {
+	if jsontree.Depth(doc) > jsontree.MaxDepth {
+		return nil, errSchemaDeep
+	}
 	dec := json.NewDecoder(strings.NewReader(string(doc)))
 	dec.UseNumber()
 	var raw any

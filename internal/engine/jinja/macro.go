@@ -33,13 +33,16 @@ func (m *macro) attr(name string) Value {
 	return nil
 }
 
+// macroSteps is the number of steps of a macro's call: it takes as long as that many statements.
+const macroSteps = 8
+
 // push counts the entry into a macro. Its counterpart pop counts the exit.
 func (r *run) push() error {
 	if r.depth++; r.depth > maxDepth {
 		r.depth--
 		return &fault{"RecursionError", "maximum recursion depth exceeded: macros call each other more than 250 levels deep"}
 	}
-	return r.step(1)
+	return r.step(macroSteps)
 }
 
 func (r *run) pop() { r.depth-- }

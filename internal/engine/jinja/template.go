@@ -12,7 +12,7 @@ type Template struct {
 // Options sets the limits and the environment of a rendering. The zero value is ready to use.
 type Options struct {
 	// Fuel is the number of steps allowed: a statement, a call, an iteration of a loop or 16 bytes
-	// of produced text is one step. 0 means DefaultFuel.
+	// of produced text is one step, a macro's call is eight. 0 means DefaultFuel.
 	Fuel int
 	// MaxOutput is the maximum size in bytes of the result and of every intermediate text. 0 means
 	// DefaultMaxOutput.

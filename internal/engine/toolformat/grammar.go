@@ -84,8 +84,23 @@ type grammarBuilder struct {
 	c     Choice
 	g     *Grammar
 	tools []Tool
+	deep  int   // schemas inside arguments that were followed
 	next  *Rule // a call with its opening marker, if the prompt contains the opening marker of the first call
 }
+
+// maxFollowed limits the schemas inside arguments that a grammar follows. References can make them
+// many more than the schema's text has. Behind the limit, values are written as JSON.
+const maxFollowed = 2000
+
+// follows reports whether another schema, depth levels inside an argument, is followed.
+func (b *grammarBuilder) follows(depth int) bool {
+	const maxDepth = 6
+	b.deep++
+	return depth <= maxDepth && b.deep <= maxFollowed
+}
+
+// room reports whether n more schemas can be followed.
+func (b *grammarBuilder) room(n int) bool { return b.deep+n <= maxFollowed }
 
 // triggers collects the texts that begin calls.
 func (b *grammarBuilder) triggers() {

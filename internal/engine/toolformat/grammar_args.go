@@ -120,14 +120,14 @@ func (b *grammarBuilder) member(tool string, root *jsontree.Value, key string, s
 	switch b.f.Syntax {
 	case Python:
 		value := withWords(root, schema)
-		if schemaKinds(root, schema, 0) == isString && constrained(deref(root, schema)) == "" {
+		if schemaKinds(root, schema) == isString && constrained(deref(root, schema)) == "" {
 			value = alt(value, regex(`'(?:[^'\\]|\\['\\nrt])*'`))
 		}
 		return seq(lit(key+"="), value), nil
 	case Loose:
 		return seq(lit(key+":"), b.loose(root, schema, tool+"."+key, 0)), nil
 	}
-	k := schemaKinds(root, schema, 0)
+	k := schemaKinds(root, schema)
 	switch {
 	case k == isString:
 		text, err := b.unquoted(tool, key, deref(root, schema))
@@ -150,7 +150,7 @@ func (b *grammarBuilder) member(tool string, root *jsontree.Value, key string, s
 func withWords(root, schema *jsontree.Value) *Rule {
 	value := schemaRule(embedded(root, schema))
 	s := deref(root, schema)
-	k := schemaKinds(root, s, 0)
+	k := schemaKinds(root, s)
 	if constrained(s) != "" || k&(isBool|isNull) == 0 {
 		return value
 	}
@@ -223,7 +223,7 @@ func (b *grammarBuilder) mixed(tool, key string, root, schema *jsontree.Value, k
 	}
 	all := alt()
 	for _, branch := range branches {
-		switch bk := schemaKinds(root, branch, 0); {
+		switch bk := schemaKinds(root, branch); {
 		case bk == isString && constrained(deref(root, branch)) == "":
 			all.Parts = append(all.Parts, b.f.paramRule(key, "string", b.looksLikeText(key, k)))
 		case bk == isString:

@@ -9,12 +9,11 @@ import (
 // loose matches a value of the Loose syntax. The parameter name is unique to the value's place in
 // the arguments of a tool.
 func (b *grammarBuilder) loose(root, schema *jsontree.Value, name string, depth int) *Rule {
-	const maxDepth = 6
 	s := deref(root, schema)
 	asJSON := schemaRule(embedded(root, schema))
-	k := schemaKinds(root, s, 0)
+	k := schemaKinds(root, s)
 	switch {
-	case depth > maxDepth:
+	case !b.follows(depth):
 	case k == isString && s.Get("enum") != nil:
 		return b.looseString(b.listed(s.Get("enum").Items))
 	case k == isString && constrained(s) == "":
@@ -47,7 +46,7 @@ var demanding = []string{
 // object than its members.
 func (b *grammarBuilder) looseObject(root, s *jsontree.Value, name string, depth int) *Rule {
 	props := s.Get("properties")
-	if props == nil || len(props.Members) == 0 || hasAny(s, demanding...) {
+	if props == nil || len(props.Members) == 0 || !b.room(len(props.Members)) || hasAny(s, demanding...) {
 		return nil
 	}
 	var args []argument

@@ -10,12 +10,11 @@ import (
 // returns nil for any other value, and if tags cannot express all requirements of the schema. The
 // parameter name is unique to the value's place in the arguments of a tool.
 func (b *grammarBuilder) tagged(root, schema *jsontree.Value, name string, depth int) *Rule {
-	const maxDepth = 6
-	if b.f.Param.Nested == "" || depth > maxDepth {
+	if b.f.Param.Nested == "" || !b.follows(depth) {
 		return nil
 	}
 	s := deref(root, schema)
-	switch schemaKinds(root, s, 0) {
+	switch schemaKinds(root, s) {
 	case isArray:
 		items := s.Get("items")
 		if items == nil || items.Kind != jsontree.Object || hasAny(s, "minItems", "maxItems", "uniqueItems", "contains", "prefixItems") {
@@ -36,7 +35,7 @@ func (b *grammarBuilder) tagged(root, schema *jsontree.Value, name string, depth
 // would be an empty string.
 func (b *grammarBuilder) taggedObject(root, s *jsontree.Value, name string, depth int) *Rule {
 	props, required := s.Get("properties"), false
-	if props == nil || len(props.Members) == 0 || hasAny(s, demanding...) {
+	if props == nil || len(props.Members) == 0 || !b.room(len(props.Members)) || hasAny(s, demanding...) {
 		return nil
 	}
 	var args []argument
@@ -60,7 +59,7 @@ func (b *grammarBuilder) tag(root, schema *jsontree.Value, key, name string, dep
 	s := deref(root, schema)
 	end := b.f.Param.closing(key)
 	var inside *Rule
-	switch k := schemaKinds(root, s, 0); {
+	switch k := schemaKinds(root, s); {
 	case k == isString && constrained(s) == "":
 		inside = free(b.f.Param.Nested)
 	case k == isString && s.Get("enum") != nil:

@@ -9,9 +9,13 @@ import (
 // nested converts tags inside an argument to JSON. The text open precedes the name of an opening
 // tag, and with an added slash the name of a closing tag.
 type nested struct {
-	open string
-	root *jsontree.Value // the schema of all arguments, for references; may be nil
+	open  string
+	root  *jsontree.Value // the schema of all arguments, for references; may be nil
+	depth int             // tags around this text
 }
+
+// maxTags limits how deep tags are read. Deeper ones are text.
+const maxTags = 64
 
 // value converts tags to a list if the schema requires one or if all tags are named item, otherwise
 // to an object.
@@ -33,7 +37,7 @@ func (n nested) value(s string, schema *jsontree.Value) (string, bool) {
 		keys, inner = append(keys, key), append(inner, text)
 		s = after
 	}
-	k := schemaKinds(n.root, schema, 0)
+	k := schemaKinds(n.root, schema)
 	list := k == 0 || k&isArray != 0
 	for _, key := range keys {
 		list = list && (key == "item" || k == isArray)
@@ -65,7 +69,7 @@ func (n nested) branch(schema *jsontree.Value, list bool) *jsontree.Value {
 	}
 	schema = deref(n.root, schema)
 	for _, b := range branchesOf(schema) {
-		if schemaKinds(n.root, b, 0)&want != 0 {
+		if schemaKinds(n.root, b)&want != 0 {
 			return deref(n.root, b)
 		}
 	}
@@ -91,10 +95,10 @@ func (n nested) element(rest, key string) (inner, after string, ok bool) {
 
 // text returns the inside of a tag as JSON.
 func (n nested) text(s string, schema *jsontree.Value) string {
-	if strings.HasPrefix(strings.TrimSpace(s), n.open) {
+	if n.depth++; n.depth <= maxTags && strings.HasPrefix(strings.TrimSpace(s), n.open) {
 		if v, ok := n.value(s, schema); ok {
 			return v
 		}
 	}
-	return schemaKinds(n.root, schema, 0).convert(s)
+	return schemaKinds(n.root, schema).convert(s)
 }

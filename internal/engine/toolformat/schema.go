@@ -56,17 +56,27 @@ func typesOf(tools []Tool) map[string]*types {
 		t.root = root
 		if props := root.Get("properties"); props != nil {
 			for _, m := range props.Members {
-				t.kinds[m.Key] = schemaKinds(root, m.Value, 0)
+				t.kinds[m.Key] = schemaKinds(root, m.Value)
 			}
 		}
 	}
 	return all
 }
 
+// maxKinds limits the schemas that schemaKinds looks at. Unions of references to unions double, or
+// worse, with each level.
+const maxKinds = 1000
+
 // schemaKinds returns the types that a schema allows, or 0 if it does not specify them.
-func schemaKinds(root, s *jsontree.Value, depth int) kinds {
+func schemaKinds(root, s *jsontree.Value) kinds {
+	left := maxKinds
+	return kindsOf(root, s, 0, &left)
+}
+
+// kindsOf looks at no more than left schemas.
+func kindsOf(root, s *jsontree.Value, depth int, left *int) kinds {
 	const maxDepth = 16
-	if s == nil || s.Kind != jsontree.Object || depth > maxDepth {
+	if *left--; s == nil || s.Kind != jsontree.Object || depth > maxDepth || *left < 0 {
 		return 0
 	}
 	k := typeKinds(s.Get("type"))
@@ -74,7 +84,7 @@ func schemaKinds(root, s *jsontree.Value, depth int) kinds {
 		k = valueKinds(s)
 	}
 	if k == 0 {
-		k = composedKinds(root, s, depth)
+		k = composedKinds(root, s, depth, left)
 	}
 	if n := s.Get("nullable"); n != nil && k != 0 {
 		if yes, _ := n.Bool(); yes {
@@ -119,9 +129,9 @@ func typeName(v *jsontree.Value) string {
 }
 
 // composedKinds reads $ref, anyOf, oneOf and allOf.
-func composedKinds(root, s *jsontree.Value, depth int) kinds {
+func composedKinds(root, s *jsontree.Value, depth int, left *int) kinds {
 	if ref := s.Get("$ref"); ref != nil {
-		return schemaKinds(root, pointer(root, ref.Text()), depth+1)
+		return kindsOf(root, pointer(root, ref.Text()), depth+1, left)
 	}
 	for _, key := range []string{"anyOf", "oneOf"} {
 		list := s.Get(key)
@@ -130,7 +140,7 @@ func composedKinds(root, s *jsontree.Value, depth int) kinds {
 		}
 		var k kinds
 		for _, item := range list.Items {
-			one := schemaKinds(root, item, depth+1)
+			one := kindsOf(root, item, depth+1, left)
 			if one == 0 {
 				return 0
 			}
@@ -140,7 +150,7 @@ func composedKinds(root, s *jsontree.Value, depth int) kinds {
 	}
 	if list := s.Get("allOf"); list != nil {
 		for _, item := range list.Items {
-			if k := schemaKinds(root, item, depth+1); k != 0 {
+			if k := kindsOf(root, item, depth+1, left); k != 0 {
 				return k
 			}
 		}

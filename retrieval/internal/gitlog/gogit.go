@@ -164,12 +164,22 @@ type treeDiff struct {
 	ctx context.Context
 	g   *goGitSource
 	out *rawCommit
+
+	trees int // that were compared
 }
 
-const maxTreeDepth = 256
+// Limits of the comparison of two trees. What is beyond them is not listed. A tree can hold one
+// tree under many names, and so on, so that it has more paths than can be visited.
+const (
+	maxTreeDepth = 256
+	maxTreePairs = 200_000
+)
 
 func (d *treeDiff) diff(prefix string, before, after plumbing.Hash, depth int) error {
 	if before == after || depth > maxTreeDepth {
+		return nil
+	}
+	if d.trees++; d.trees > maxTreePairs {
 		return nil
 	}
 	if d.ctx.Err() != nil {

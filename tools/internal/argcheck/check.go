@@ -33,7 +33,8 @@ func (c *Checker) Repair(args json.RawMessage) (json.RawMessage, []string, error
 		return nil, nil, c.fault(nil, nil, err.Error())
 	}
 	markSpellings(root, syntax.Spellings)
-	m := &mender{c: c, budget: maxValidations, moved: syntax.Moved}
+	left := checksFor(len(text))
+	m := &mender{c: c, budget: maxValidations, left: &left, moved: syntax.Moved}
 	if c.schema != nil {
 		if f := hugeNumber(text); f != "" {
 			return nil, nil, c.fault(nil, nil, f)
@@ -49,7 +50,7 @@ func (c *Checker) Repair(args json.RawMessage) (json.RawMessage, []string, error
 		}
 		if c.cfg.FillDefaults && c.defaults && c.fill(c.schema, root, 0) {
 			m.changed = true
-			if err := c.schema.Validate(root.Any()); err != nil {
+			if err := c.validate(c.schema, root, &left); err != nil {
 				return nil, nil, c.fault(root, err, "")
 			}
 		}
@@ -102,7 +103,8 @@ func (c *Checker) Validate(args json.RawMessage) error {
 	if f := hugeNumber(args); f != "" {
 		return c.fault(nil, nil, f)
 	}
-	if err := c.schema.Validate(root.Any()); err != nil {
+	left := checksFor(len(args))
+	if err := c.validate(c.schema, root, &left); err != nil {
 		return c.fault(root, err, "")
 	}
 	return nil

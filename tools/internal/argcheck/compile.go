@@ -38,6 +38,7 @@ type Checker struct {
 	schema   *jsonschema.Schema            // nil accepts any JSON
 	byLoc    map[string]*jsonschema.Schema // every subschema by its location
 	defaults bool                          // at least one subschema has a default
+	bounded  bool                          // validating takes time in proportion to the arguments
 	quick    *matcher                      // nil if the schema is too complex for it
 	order    map[string][]string           // property names in source order, by location
 }
@@ -77,6 +78,9 @@ func Compile(schema json.RawMessage, cfg Config) (*Checker, error) {
 		cfg.MaxBytes = DefaultMaxBytes
 	}
 	c := &Checker{cfg: cfg}
+	if len(schema) > maxSchemaBytes {
+		return nil, fmt.Errorf("the schema is %d bytes long, and at most %d are taken; leave out what callers do not need", len(schema), maxSchemaBytes)
+	}
 	if len(bytes.TrimSpace(schema)) == 0 {
 		return c, nil
 	}
@@ -100,6 +104,7 @@ func Compile(schema json.RawMessage, cfg Config) (*Checker, error) {
 	c.index(c.schema)
 	c.order = map[string][]string{}
 	propertyOrder(tree, schemaURL+"#", c.order)
+	c.bounded = bounded(c.schema)
 	c.quick = newMatcher(c.schema, cfg.FillDefaults && c.defaults, 0)
 	return c, nil
 }
@@ -118,7 +123,8 @@ func (c *Checker) index(s *jsonschema.Schema) {
 
 // subschemas returns the schemas directly inside s that describe the value or its parts.
 func subschemas(s *jsonschema.Schema) []*jsonschema.Schema {
-	out := []*jsonschema.Schema{s.Ref, s.RecursiveRef, s.If, s.Then, s.Else, s.Items2020, s.Contains}
+	out := []*jsonschema.Schema{s.Ref, s.RecursiveRef, s.If, s.Then, s.Else, s.Not,
+		s.Items2020, s.Contains, s.PropertyNames, s.UnevaluatedProperties, s.UnevaluatedItems}
 	if s.DynamicRef != nil {
 		out = append(out, s.DynamicRef.Ref)
 	}
@@ -134,6 +140,11 @@ func subschemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	}
 	for _, p := range s.DependentSchemas {
 		out = append(out, p)
+	}
+	for _, x := range s.Dependencies {
+		if p, ok := x.(*jsonschema.Schema); ok {
+			out = append(out, p)
+		}
 	}
 	for _, x := range []any{s.AdditionalProperties, s.Items, s.AdditionalItems} {
 		switch x := x.(type) {

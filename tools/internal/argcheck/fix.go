@@ -157,7 +157,7 @@ func (m *mender) wrap(v *jsontree.Value, s *jsonschema.Schema) bool {
 	if s == nil || m.budget <= 0 {
 		return false
 	}
-	if trial := (&mender{c: m.c, budget: m.budget, moved: m.moved}); trial.repair(s, list) != nil {
+	if trial := (&mender{c: m.c, budget: m.budget, left: m.left, moved: m.moved}); trial.repair(s, list) != nil {
 		return false
 	} else {
 		m.budget = trial.budget

@@ -19,6 +19,7 @@ const (
 	maxValidations = 64  // in total
 	maxFixes       = 512 // in total
 	maxNotes       = 8
+	maxLeaves      = 10_000 // faults that are looked at
 )
 
 // mender repairs one set of arguments.
@@ -26,6 +27,7 @@ type mender struct {
 	c       *Checker
 	schema  *jsonschema.Schema // schema of the value being repaired
 	budget  int
+	left    *int // what all validations may still cost; see [Checker.validate]
 	fixes   int
 	changed bool
 	moved   bool // brackets were repaired: a member may be in the wrong object
@@ -35,19 +37,22 @@ type mender struct {
 
 // repair changes v until s accepts it. It returns the last error if nothing can be changed any
 // more.
-func (m *mender) repair(s *jsonschema.Schema, v *jsontree.Value) *jsonschema.ValidationError {
+func (m *mender) repair(s *jsonschema.Schema, v *jsontree.Value) error {
 	m.schema = s
-	var last *jsonschema.ValidationError
+	last := errCostly
 	for range maxRounds {
 		if m.budget--; m.budget < 0 {
 			return last
 		}
-		err := s.Validate(v.Any())
+		err := m.c.validate(s, v, m.left)
 		if err == nil {
 			return nil
 		}
-		last, _ = err.(*jsonschema.ValidationError)
-		if last == nil || !m.round(last, v) {
+		ve, ok := err.(*jsonschema.ValidationError)
+		if !ok {
+			return last
+		}
+		if last = ve; !m.round(ve, v) {
 			return last
 		}
 	}
@@ -94,6 +99,7 @@ func leaves(err *jsonschema.ValidationError, out []*jsonschema.ValidationError) 
 // iterates over maps.
 func sortedLeaves(err *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	all := leaves(err, nil)
+	all = all[:min(len(all), maxLeaves)]
 	for _, e := range all {
 		if k, ok := e.ErrorKind.(*kind.AdditionalProperties); ok {
 			slices.Sort(k.Properties)
@@ -205,7 +211,7 @@ func (m *mender) fixUnion(path []string, forms []*jsonschema.Schema, v *jsontree
 	var found *jsontree.Value
 	var notes []string
 	for _, form := range forms {
-		trial := &mender{c: m.c, budget: m.budget, moved: m.moved, prefix: slices.Concat(m.prefix, path)}
+		trial := &mender{c: m.c, budget: m.budget, left: m.left, moved: m.moved, prefix: slices.Concat(m.prefix, path)}
 		try := v.Clone()
 		err := trial.repair(form, try)
 		m.budget = trial.budget

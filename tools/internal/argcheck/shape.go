@@ -27,15 +27,48 @@ func (c *Checker) shape() string {
 	return clip(c.typeName(c.schema, shapeDepth), maxShape)
 }
 
+// maxNamed limits the schemas that one hint puts into words.
+const maxNamed = 1000
+
+// namer puts a schema into words. A schema may be a list, a map or an alternative of itself.
+type namer struct {
+	c    *Checker
+	left int                         // schemas that may still be named
+	open map[*jsonschema.Schema]bool // schemas that are being named
+}
+
 // typeName returns the type that s describes, with objects expanded down to depth levels.
 func (c *Checker) typeName(s *jsonschema.Schema, depth int) string {
+	n := &namer{c: c, left: maxNamed, open: map[*jsonschema.Schema]bool{}}
+	return n.typeName(s, depth)
+}
+
+// typeName returns the type that s describes, "…" below depth levels if s is recursive.
+func (n *namer) typeName(s *jsonschema.Schema, depth int) string {
+	if s == nil {
+		return "any"
+	}
+	if n.left--; n.left < 0 || depth <= 0 && n.open[s] {
+		if len(s.Properties) > 0 {
+			return "{…}"
+		}
+		return "…"
+	}
+	if !n.open[s] {
+		n.open[s] = true
+		defer delete(n.open, s)
+	}
+	return n.anyName(s, depth)
+}
+
+func (n *namer) anyName(s *jsonschema.Schema, depth int) string {
 	switch {
-	case s == nil || s.Bool != nil && *s.Bool:
+	case s.Bool != nil && *s.Bool:
 		return "any"
 	case s.Bool != nil:
 		return "never"
 	case s.Ref != nil:
-		return c.typeName(s.Ref, depth-1)
+		return n.typeName(s.Ref, depth-1)
 	case s.Const != nil:
 		return anyJSON(*s.Const)
 	case s.Enum != nil:
@@ -45,9 +78,9 @@ func (c *Checker) typeName(s *jsonschema.Schema, depth int) string {
 		}
 		return strings.Join(parts, "|")
 	case len(s.AnyOf) > 0 && s.Types == nil:
-		return c.unionName(s.AnyOf, depth)
+		return n.unionName(s.AnyOf, depth)
 	case len(s.OneOf) > 0 && s.Types == nil:
-		return c.unionName(s.OneOf, depth)
+		return n.unionName(s.OneOf, depth)
 	case s.Types == nil && s.Properties == nil:
 		return "any"
 	}
@@ -55,9 +88,9 @@ func (c *Checker) typeName(s *jsonschema.Schema, depth int) string {
 	for _, t := range typesOf(s) {
 		switch t {
 		case "object":
-			parts = append(parts, c.objectName(s, depth))
+			parts = append(parts, n.objectName(s, depth))
 		case "array":
-			parts = append(parts, c.listName(s, depth))
+			parts = append(parts, n.listName(s, depth))
 		case "string":
 			parts = append(parts, stringName(s))
 		default:
@@ -78,10 +111,10 @@ func typesOf(s *jsonschema.Schema) []string {
 	return types
 }
 
-func (c *Checker) unionName(forms []*jsonschema.Schema, depth int) string {
+func (n *namer) unionName(forms []*jsonschema.Schema, depth int) string {
 	var parts []string
 	for _, f := range forms {
-		if name := c.typeName(f, depth-1); !slices.Contains(parts, name) {
+		if name := n.typeName(f, depth-1); !slices.Contains(parts, name) {
 			parts = append(parts, name)
 		}
 	}
@@ -98,22 +131,22 @@ func stringName(s *jsonschema.Schema) string {
 	return "string"
 }
 
-func (c *Checker) listName(s *jsonschema.Schema, depth int) string {
+func (n *namer) listName(s *jsonschema.Schema, depth int) string {
 	item := itemSchema(s)
 	if item == nil {
 		return "any[]"
 	}
-	name := c.typeName(item, depth-1)
+	name := n.typeName(item, depth-1)
 	if strings.Contains(name, "|") {
 		return "(" + name + ")[]"
 	}
 	return name + "[]"
 }
 
-func (c *Checker) objectName(s *jsonschema.Schema, depth int) string {
+func (n *namer) objectName(s *jsonschema.Schema, depth int) string {
 	if len(s.Properties) == 0 {
 		if p, ok := s.AdditionalProperties.(*jsonschema.Schema); ok && p.Bool == nil {
-			return "{[key]: " + c.typeName(p, depth-1) + "}"
+			return "{[key]: " + n.typeName(p, depth-1) + "}"
 		}
 		return "{}"
 	}
@@ -121,12 +154,12 @@ func (c *Checker) objectName(s *jsonschema.Schema, depth int) string {
 		return "{…}"
 	}
 	var parts []string
-	for _, key := range c.keys(s) {
+	for _, key := range n.c.keys(s) {
 		mark := "?"
 		if slices.Contains(s.Required, key) {
 			mark = ""
 		}
-		parts = append(parts, key+mark+": "+c.typeName(s.Properties[key], depth-1))
+		parts = append(parts, key+mark+": "+n.typeName(s.Properties[key], depth-1))
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
 }
@@ -142,8 +175,10 @@ func (c *Checker) example() json.RawMessage {
 	if c.schema == nil || !slices.Contains(typesOf(c.schema), "object") || c.schema.Types == nil {
 		return nil
 	}
-	v := c.sample(c.schema, 0)
-	if v == nil || c.schema.Validate(v.Any()) != nil {
+	left := maxNamed
+	v := c.sample(c.schema, 0, &left)
+	checks := maxChecks
+	if v == nil || c.validate(c.schema, v, &checks) != nil {
 		return nil // because of a pattern or a rule between members: no example is better than a wrong one
 	}
 	if text := v.JSON(); len(text) <= maxExample && len(v.Members) > 0 {
@@ -152,13 +187,14 @@ func (c *Checker) example() json.RawMessage {
 	return nil
 }
 
-// sample generates the smallest value of s, or nil.
-func (c *Checker) sample(s *jsonschema.Schema, depth int) *jsontree.Value {
+// sample generates the smallest value of s, or nil. It looks at no more than left schemas.
+func (c *Checker) sample(s *jsonschema.Schema, depth int, left *int) *jsontree.Value {
+	*left--
 	switch {
-	case s == nil || depth > 8:
+	case s == nil || depth > 8 || *left < 0:
 		return nil
 	case s.Ref != nil:
-		return c.sample(s.Ref, depth+1)
+		return c.sample(s.Ref, depth+1, left)
 	case s.Default != nil:
 		return fromAny(*s.Default)
 	case len(s.Examples) > 0:
@@ -168,16 +204,16 @@ func (c *Checker) sample(s *jsonschema.Schema, depth int) *jsontree.Value {
 	case s.Enum != nil && len(s.Enum.Values) > 0:
 		return fromAny(s.Enum.Values[0])
 	case s.Types == nil && len(s.AnyOf) > 0:
-		return c.sample(s.AnyOf[0], depth+1)
+		return c.sample(s.AnyOf[0], depth+1, left)
 	case s.Types == nil && len(s.OneOf) > 0:
-		return c.sample(s.OneOf[0], depth+1)
+		return c.sample(s.OneOf[0], depth+1, left)
 	}
 	switch typesOf(s)[0] {
 	case "object":
 		v := jsontree.NewObject()
 		for _, key := range c.keys(s) {
 			if slices.Contains(s.Required, key) {
-				x := c.sample(s.Properties[key], depth+1)
+				x := c.sample(s.Properties[key], depth+1, left)
 				if x == nil {
 					return nil
 				}
@@ -187,7 +223,7 @@ func (c *Checker) sample(s *jsonschema.Schema, depth int) *jsontree.Value {
 		return v
 	case "array":
 		v := jsontree.NewArray()
-		if x := c.sample(itemSchema(s), depth+1); x != nil {
+		if x := c.sample(itemSchema(s), depth+1, left); x != nil {
 			v.Items = append(v.Items, x)
 		}
 		return v

@@ -135,9 +135,17 @@ type treeFlattener struct {
 	equal map[string]plumbing.Hash
 	same  map[string]bool
 	files map[string]fileEntry
+	seen  int // entries
 }
 
+// maxTreeEntries limits the entries of a tree with all trees in it. A tree that holds one tree
+// under many names, which holds another one under many names, has more than can be listed.
+const maxTreeEntries = 4_000_000
+
 func (t *treeFlattener) walk(tree *object.Tree, prefix string) error {
+	if t.seen += 1 + len(tree.Entries); t.seen > maxTreeEntries || len(prefix) > maxPath {
+		return fmt.Errorf("it has more than %d entries, or paths of more than %d bytes; use git with shell", maxTreeEntries, maxPath)
+	}
 	if h, ok := t.equal[prefix]; ok && h == tree.Hash {
 		t.same[prefix] = true
 		return nil
