@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/sandbox"
 	"github.com/luthier-dev/luthier/tools"
 	"github.com/luthier-dev/luthier/tools/coding"
 )
@@ -77,4 +79,52 @@ func ExampleLinter() {
 	out := reg.Call(context.Background(), agent.ToolCall{ID: "1", Name: "lint", Args: json.RawMessage(`{"paths":["notes.txt"]}`)}).Text()
 	fmt.Println(strings.Split(out, "\n")[1])
 	// Output: notes.txt:2: fixme later (fixme)
+}
+
+// recorder is a sandbox of the host's own around another: it notes what runs.
+type recorder struct {
+	sandbox.Sandbox
+	log io.Writer
+}
+
+func (r recorder) Exec(ctx context.Context, cmd sandbox.Cmd) (*sandbox.Exit, error) {
+	exit, err := r.Sandbox.Exec(ctx, cmd)
+	if err == nil {
+		fmt.Fprintln(r.log, "ran", cmd.Args[0], exit.Code)
+	}
+	return exit, err
+}
+
+func (r recorder) Start(ctx context.Context, cmd sandbox.Cmd) (*sandbox.Process, error) {
+	fmt.Fprintln(r.log, "started", cmd.Args[len(cmd.Args)-1])
+	return r.Sandbox.Start(ctx, cmd)
+}
+
+// Every program runs in the sandbox that the host gives, whatever implements it.
+func ExampleProcConfig_sandbox() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	box, err := sandbox.Local(context.Background(), sandbox.Config{Dir: dir, Floor: sandbox.TierNone, Ceiling: sandbox.TierNone})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer box.Close()
+	ws, err := coding.Open(dir, coding.Config{Proc: coding.ProcConfig{Sandbox: recorder{box, os.Stdout}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ws.Close()
+	ts, err := ws.Tools()
+	if err != nil {
+		log.Fatal(err)
+	}
+	reg, err := tools.NewRegistry(ts...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	reg.Call(context.Background(), agent.ToolCall{ID: "1", Name: "shell", Args: []byte(`{"command":"echo hello"}`)})
+	// Output: started echo hello
 }
