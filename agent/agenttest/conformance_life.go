@@ -11,8 +11,9 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// prompt is how quickly a stream must end after it was cancelled or abandoned.
-const prompt = 3 * time.Second
+// prompt is how quickly a stream must end after it was cancelled or abandoned. It is generous: a
+// stream that ignores the end does not end at all, and other work may keep the machine busy.
+const prompt = 20 * time.Second
 
 // rounds is the number of times a stream is abandoned. Pooled connections stay few, while leaks
 // grow with the rounds.

@@ -22,25 +22,44 @@ import (
 // first checkpoint takes their hashes from its index instead of reading them, and keeps its packs
 // by hard links, so that they stay even if the repository is removed.
 type lender struct {
+	lends   bool   // if false, only the names of tracked files are taken
+	work    string // the workspace
 	repo    ignore.Repository
-	objects string // the directory of its objects
 	prefix  string // of the workspace in the work tree, "" or "dir/"
 	entries []*index.Entry
 	written time.Time // when the index was
 }
 
 // lender reads the index of the workspace's repository. It returns nil if there is none, or none
-// that go-git can read.
+// that go-git can read. Only the repository of a directory lends: that of another tree may be
+// written by commands that run there, and could say anything.
 func (s *Store) lender() *lender {
-	repo, ok := ignore.Locate(s.work)
+	d, ok := s.tree.(*directory)
+	if !ok {
+		f, err := regular.OpenIn(s.root, filepath.Join(".git", "index"), os.O_RDONLY)
+		return lenderOf(f, err)
+	}
+	repo, ok := ignore.Locate(d.path)
 	if !ok {
 		return nil
 	}
-	prefix, err := filepath.Rel(repo.Top, s.work)
+	prefix, err := filepath.Rel(repo.Top, d.path)
 	if err != nil {
 		return nil
 	}
-	f, err := regular.Open(filepath.Join(repo.Git, "index"))
+	l := lenderOf(regular.Open(filepath.Join(repo.Git, "index")))
+	if l == nil {
+		return nil
+	}
+	l.repo, l.lends, l.work = repo, true, d.path
+	if prefix = filepath.ToSlash(prefix); prefix != "." {
+		l.prefix = prefix + "/"
+	}
+	return l
+}
+
+// lenderOf reads an index, and closes its file.
+func lenderOf(f *os.File, err error) *lender {
 	if err != nil {
 		return nil
 	}
@@ -53,12 +72,7 @@ func (s *Store) lender() *lender {
 	if index.NewDecoder(bufio.NewReaderSize(f, 1<<16)).Decode(&idx) != nil {
 		return nil // an index of an unknown version
 	}
-	l := &lender{objects: filepath.Join(repo.Common, "objects"), entries: idx.Entries, written: fi.ModTime()}
-	if prefix = filepath.ToSlash(prefix); prefix != "." {
-		l.prefix = prefix + "/"
-	}
-	l.repo = repo
-	return l
+	return &lender{entries: idx.Entries, written: fi.ModTime()}
 }
 
 // tracked calls f for every entry in the workspace, with its path there.
@@ -90,7 +104,7 @@ const maxBorrowed = 1 << 30
 // store's. Whatever does not fit is left to be read.
 func (sc *scanner) borrow() {
 	l := sc.repository
-	if l == nil {
+	if l == nil || !l.lends {
 		return
 	}
 	at := map[string]*file{}
@@ -101,7 +115,7 @@ func (sc *scanner) borrow() {
 			at[f.path] = f
 		}
 		if path.Base(f.path) == ".gitattributes" {
-			attributes = append(attributes, filepath.Join(sc.work, filepath.FromSlash(f.path)))
+			attributes = append(attributes, filepath.Join(l.work, filepath.FromSlash(f.path)))
 		}
 	}
 	if len(at) < sc.packFrom { // the few are read faster
@@ -124,7 +138,8 @@ func (sc *scanner) borrow() {
 	if len(loans) < sc.packFrom {
 		return
 	}
-	packs, err := sc.adopt(l.objects)
+	objects := filepath.Join(l.repo.Common, "objects")
+	packs, err := sc.adopt(objects)
 	if err != nil {
 		return
 	}
@@ -135,7 +150,7 @@ func (sc *scanner) borrow() {
 		}
 		size, ok := packs.size(n.h)
 		if !ok {
-			size, ok = sc.adoptLoose(l.objects, n.h)
+			size, ok = sc.adoptLoose(objects, n.h)
 		}
 		if ok && size == n.f.stat.size { // not with other line endings, whatever the attributes were
 			n.f.hash = n.h

@@ -76,11 +76,15 @@ func TestBorrowedHashesAreRight(t *testing.T) {
 			work := clone(t, tt.script)
 			s := open(t, work, Options{})
 			s.packFrom = 1
-			sc := &scanner{Store: s, ctx: t.Context(), m: newManifest(), seen: map[string]bool{}, repository: s.lender()}
-			for p := range state(t, work) {
-				sc.add(strings.TrimSuffix(p, "/"), true)
-			}
-			sc.borrow()
+			sc := &scanner{Store: s, ctx: t.Context(), m: newManifest(), seen: map[string]bool{}}
+			must(t, s.viewing(t.Context(), func() error {
+				sc.repository = s.lender()
+				for p := range state(t, work) {
+					sc.add(strings.TrimSuffix(p, "/"), true)
+				}
+				sc.borrow()
+				return nil
+			}))
 			taken := 0
 			for _, f := range sc.m.files {
 				if f.hash == plumbing.ZeroHash {

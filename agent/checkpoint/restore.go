@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/ignore"
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 )
 
 // Restore returns the workspace to its state at the checkpoint id. So that nothing is lost, it
@@ -205,15 +205,22 @@ func (s *Store) apply(ctx context.Context, now, to *manifest) error {
 		if g, ok := c.from[f.path]; !ok || g.hash != f.hash || g.mode.Type() != f.mode.Type() {
 			write = append(write, f)
 		} else if f.mode.IsRegular() && g.mode.Perm() != f.mode.Perm() {
-			if err := s.root.Chmod(filepath.FromSlash(f.path), f.mode.Perm()); err != nil {
+			err := s.changing(ctx, func() error { return s.root.Chmod(filepath.FromSlash(f.path), f.mode.Perm()) })
+			if err != nil {
 				return fmt.Errorf("checkpoint: restore %s: %w", f.path, err)
 			}
 		}
 	}
-	for _, f := range write {
-		if err := c.hasRoom(f); err != nil {
-			return err
+	err := s.viewing(ctx, func() error {
+		for _, f := range write {
+			if err := c.hasRoom(f); err != nil {
+				return err
+			}
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for _, f := range write {
 		if err := c.ctx.Err(); err != nil {
@@ -223,10 +230,12 @@ func (s *Store) apply(ctx context.Context, now, to *manifest) error {
 			return err
 		}
 	}
-	if err := c.removeOld(); err != nil {
-		return err
-	}
-	return c.directories()
+	return s.changing(ctx, func() error {
+		if err := c.removeOld(); err != nil {
+			return err
+		}
+		return c.directories()
+	})
 }
 
 func byPath(m *manifest) map[string]file {
@@ -255,14 +264,10 @@ func (c *change) hasRoom(f file) error {
 	if !fi.IsDir() {
 		return nil
 	}
-	return filepath.WalkDir(filepath.Join(c.work, filepath.FromSlash(f.path)), func(p string, d fs.DirEntry, err error) error {
+	return fs.WalkDir(regular.FS(c.root, 0), f.path, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return fmt.Errorf("checkpoint: restore %s: a directory is in the way: %w", f.path, err)
 		}
-		if p, err = filepath.Rel(c.work, p); err != nil {
-			return err
-		}
-		p = filepath.ToSlash(p)
 		if _, ok := c.from[p]; !ok && !d.IsDir() {
 			return fmt.Errorf("checkpoint: restore %s: the directory of that name holds %s, which is not recorded because an ignore rule names it or it is no file; move it away", f.path, p)
 		}
@@ -274,14 +279,23 @@ func (c *change) hasRoom(f file) error {
 func (c *change) write(f file) error {
 	fail := func(err error) error { return fmt.Errorf("checkpoint: restore %s: %w", f.path, err) }
 	content, err := c.blob(f.hash)
+	if err == nil {
+		err = c.changing(c.ctx, func() error { return c.place(f, content) })
+	}
 	if err != nil {
 		return fail(err)
 	}
+	return nil
+}
+
+// place writes a file's content next to where it belongs, and renames it.
+func (c *change) place(f file, content []byte) error {
 	if err := c.makeRoom(f.path); err != nil {
-		return fail(err)
+		return err
 	}
 	temp := filepath.Join(filepath.FromSlash(path.Dir(f.path)), tempPrefix+f.hash.String()[:12])
 	c.root.Remove(temp)
+	var err error
 	if f.mode&fs.ModeSymlink != 0 {
 		err = c.root.Symlink(string(content), temp)
 	} else {
@@ -292,9 +306,8 @@ func (c *change) write(f file) error {
 	}
 	if err != nil {
 		c.root.Remove(temp)
-		return fail(err)
 	}
-	return nil
+	return err
 }
 
 // writeTemp writes a new file and reads it back to check it.
@@ -387,7 +400,7 @@ func (c *change) removeOld() error {
 			}
 		}
 	}
-	rules := ignore.New(c.work)
+	rules := c.rules()
 	for _, p := range old {
 		if isRule(p) || rules.Match(p, false) && !c.to.absent[p] {
 			continue

@@ -18,7 +18,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/index"
 
 	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
-	"github.com/luthier-dev/luthier/internal/ignore"
 )
 
 // A scanner reads the workspace into a manifest.
@@ -29,17 +28,39 @@ type scanner struct {
 	seen map[string]bool // recorded or skipped
 	mu   sync.Mutex      // guards m while contents are read
 
-	repository *lender // the workspace's own, or nil
+	repository *lender  // the workspace's own, or nil
+	stale      []string // files that a restore left that was killed
 }
 
 // scan reads the state of the workspace and stores the contents that the store does not have yet.
 // The paths in extra are recorded regardless of ignore rules and limits; if they do not exist,
 // their absence is recorded.
 func (s *Store) scan(ctx context.Context, extra []string) (*manifest, error) {
-	sc := &scanner{Store: s, ctx: ctx, m: newManifest(), seen: map[string]bool{}, repository: s.lender()}
+	sc := &scanner{Store: s, ctx: ctx, m: newManifest(), seen: map[string]bool{}}
+	if err := s.viewing(ctx, func() error { return sc.read(extra) }); err != nil {
+		return nil, err
+	}
+	if len(sc.stale) > 0 {
+		err := s.changing(ctx, func() error {
+			var errs []error
+			for _, p := range sc.stale {
+				errs = append(errs, s.root.Remove(filepath.FromSlash(p)))
+			}
+			return errors.Join(errs...)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("checkpoint: remove what a killed restore left: %w", err)
+		}
+	}
+	return sc.m, nil
+}
+
+// read does the work of scan while the tree may be read.
+func (sc *scanner) read(extra []string) error {
+	sc.repository = sc.lender()
 	sc.m.started = time.Now()
-	if err := ignore.New(s.work).Walk(sc.visit); err != nil {
-		return nil, fmt.Errorf("checkpoint: read workspace: %w", err)
+	if err := sc.rules().Walk(sc.visit); err != nil {
+		return fmt.Errorf("checkpoint: read workspace: %w", err)
 	}
 	if sc.repository != nil { // git keeps files even if a rule ignores them
 		sc.repository.tracked(func(p string, _ *index.Entry) {
@@ -59,10 +80,10 @@ func (s *Store) scan(ctx context.Context, extra []string) (*manifest, error) {
 		}
 	}
 	if err := sc.readAll(); err != nil {
-		return nil, err
+		return err
 	}
 	sc.m.sort()
-	return sc.m, nil
+	return nil
 }
 
 // visit records the file or directory that the walk found.
@@ -79,7 +100,8 @@ func (sc *scanner) visit(p string, d fs.DirEntry, err error) error {
 		sc.skip(p, "cannot be read: "+err.Error())
 		return nil
 	case strings.HasPrefix(d.Name(), tempPrefix): // left by a restore that was killed; we hold the lock
-		return sc.root.Remove(filepath.FromSlash(p))
+		sc.stale = append(sc.stale, p)
+		return nil
 	}
 	fi, err := d.Info()
 	if err != nil || p == "." {

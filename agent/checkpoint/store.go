@@ -41,10 +41,11 @@ var (
 // A Store holds the checkpoints of one workspace. It is safe for concurrent use, also by several
 // processes.
 type Store struct {
-	work, dir string
-	opts      Options
-	repo      *filesystem.Storage
-	root      *os.Root
+	tree Tree
+	dir  string
+	opts Options
+	repo *filesystem.Storage
+	root *os.Root // of the tree, while it is being viewed or changed
 
 	packs sync.Mutex // guards go-git's view of packed objects
 	mu    sync.Mutex
@@ -65,30 +66,52 @@ func Open(workDir, storeDir string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: open workspace %s: %w", workDir, err)
 	}
-	if err := os.MkdirAll(storeDir, 0o700); err != nil {
-		return nil, fmt.Errorf("checkpoint: open store: %w; name a directory that can be written", err)
-	}
-	dir, err := realPath(storeDir)
+	dir, err := makeDir(storeDir)
 	if err != nil {
-		return nil, fmt.Errorf("checkpoint: open store %s: %w", storeDir, err)
+		return nil, err
 	}
 	if rel, err := filepath.Rel(work, dir); err == nil && filepath.IsLocal(rel) && !strings.HasPrefix(rel, ".git"+string(filepath.Separator)) {
 		return nil, fmt.Errorf("checkpoint: open store %s: it lies inside the workspace %s and would record itself; name a directory outside", storeDir, workDir)
 	}
-	s := &Store{work: work, dir: dir, opts: opts, packFrom: packFrom}
+	tree, err := openDirectory(work)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: open workspace: %w", err)
+	}
+	return openStore(tree, dir, opts)
+}
+
+// OpenTree is [Open] for a workspace that need not have a path on this machine. The store must be
+// where commands in the workspace cannot write. The caller closes the tree, after the store.
+func OpenTree(tree Tree, storeDir string, opts Options) (*Store, error) {
+	dir, err := makeDir(storeDir)
+	if err != nil {
+		return nil, err
+	}
+	return openStore(tree, dir, opts)
+}
+
+// makeDir creates the directory of a store and returns its real path.
+func makeDir(storeDir string) (string, error) {
+	if err := os.MkdirAll(storeDir, 0o700); err != nil {
+		return "", fmt.Errorf("checkpoint: open store: %w; name a directory that can be written", err)
+	}
+	dir, err := realPath(storeDir)
+	if err != nil {
+		return "", fmt.Errorf("checkpoint: open store %s: %w", storeDir, err)
+	}
+	return dir, nil
+}
+
+func openStore(tree Tree, dir string, opts Options) (*Store, error) {
+	s := &Store{tree: tree, dir: dir, opts: opts, packFrom: packFrom}
 	if s.opts.MaxFile == 0 {
 		s.opts.MaxFile = 64 << 20
 	}
 	if s.opts.Now == nil {
 		s.opts.Now = time.Now
 	}
-	if s.root, err = regular.OpenRoot(work); err != nil {
-		return nil, fmt.Errorf("checkpoint: open workspace: %w", err)
-	}
-	err = s.locked(context.Background(), s.prepare)
-	if err != nil {
-		s.root.Close()
-		return nil, err
+	if err := s.locked(context.Background(), s.prepare); err != nil {
+		return nil, errors.Join(err, s.closeTree())
 	}
 	return s, nil
 }
@@ -121,13 +144,13 @@ func (s *Store) prepare() error {
 	owner := filepath.Join(s.dir, "workspace")
 	switch text, err := regular.Read(owner, maxOwner); {
 	case errors.Is(err, os.ErrNotExist), err == nil && len(text) == 0:
-		if err := s.replace("workspace", []byte(s.work+"\n")); err != nil {
+		if err := s.replace("workspace", []byte(s.tree.ID()+"\n")); err != nil {
 			return err
 		}
 	case err != nil:
 		return fmt.Errorf("checkpoint: open store: %w", err)
-	case string(text) != s.work+"\n":
-		return fmt.Errorf("checkpoint: open store %s: it belongs to the workspace %s, not %s; name another directory", s.dir, strings.TrimSpace(string(text)), s.work)
+	case string(text) != s.tree.ID()+"\n":
+		return fmt.Errorf("checkpoint: open store %s: it belongs to the workspace %s, not %s; name another directory", s.dir, strings.TrimSpace(string(text)), s.tree.ID())
 	}
 	stale, _ := filepath.Glob(filepath.Join(s.dir, "objects", "*", tempPrefix+"*"))
 	more, _ := filepath.Glob(filepath.Join(s.dir, tempPrefix+"*"))
@@ -142,7 +165,7 @@ func (s *Store) prepare() error {
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return errors.Join(s.root.Close(), s.repo.Close())
+	return errors.Join(s.closeTree(), s.repo.Close())
 }
 
 // locked runs fn exclusively among all users of the store, in this process and others.

@@ -1,0 +1,73 @@
+package regular
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// FS returns a tree as a file system. It is like [os.Root.FS] but accepts every name that a file
+// system can hold, and waits for no FIFO. ReadFile refuses files of more than max bytes.
+func FS(root *os.Root, max int64) fs.FS { return rootFS{root, max} }
+
+type rootFS struct {
+	root *os.Root
+	max  int64
+}
+
+var (
+	_ fs.ReadDirFS  = rootFS{}
+	_ fs.ReadFileFS = rootFS{}
+	_ fs.ReadLinkFS = rootFS{}
+	_ fs.StatFS     = rootFS{}
+)
+
+func (r rootFS) Open(name string) (fs.File, error) {
+	f, err := OpenIn(r.root, filepath.FromSlash(name), os.O_RDONLY)
+	if errors.Is(err, ErrNotRegular) {
+		f, err = OpenDirIn(r.root, filepath.FromSlash(name))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (r rootFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	d, err := OpenDirIn(r.root, filepath.FromSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	list, err := d.ReadDir(-1)
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	for i, e := range list {
+		list[i] = entryIn{e, r.root, filepath.Join(filepath.FromSlash(name), e.Name())}
+	}
+	return list, err
+}
+
+// entryIn is an entry of a directory below a root. The entry that the directory itself returns
+// looks its file up by a path that other programs may have changed.
+type entryIn struct {
+	fs.DirEntry
+	root *os.Root
+	path string
+}
+
+func (e entryIn) Info() (fs.FileInfo, error) { return e.root.Lstat(e.path) }
+
+func (r rootFS) ReadFile(name string) ([]byte, error) {
+	return ReadIn(r.root, filepath.FromSlash(name), r.max)
+}
+
+func (r rootFS) Stat(name string) (fs.FileInfo, error) { return r.root.Stat(filepath.FromSlash(name)) }
+func (r rootFS) Lstat(name string) (fs.FileInfo, error) {
+	return r.root.Lstat(filepath.FromSlash(name))
+}
+func (r rootFS) ReadLink(name string) (string, error) {
+	return r.root.Readlink(filepath.FromSlash(name))
+}
