@@ -29,11 +29,19 @@ const InstructionFile = "AGENTS.md"
 
 // Instructions finds the instruction files of a workspace.
 type Instructions struct {
-	Workspace string
+	Workspace string   // the workspace's path as tools see it
+	Tree      ViewTree // where it is; nil means the directory Workspace
 	Names     []string // in each folder the first existing one is used; none means InstructionFile
 	// Decode returns the text of a file, or false if it is not text. Nil reads UTF-8 and UTF-16;
 	// coding.DecodeText also reads the older encodings that the tools know.
 	Decode func(data []byte) (string, bool)
+}
+
+// ViewTree is a workspace whose files this process can read, wherever it is, such as the tree of a
+// sandbox.
+type ViewTree interface {
+	// View lets do read the tree. The root is valid until do returns.
+	View(ctx context.Context, do func(root *os.Root) error) error
 }
 
 // FindInstructions returns the instruction files that apply to the workspace-relative folder dir:
@@ -48,26 +56,47 @@ func FindInstructions(workspace, dir string, names ...string) ([]Instruction, er
 // Find returns the files that apply to the workspace-relative folder dir, as [FindInstructions]
 // does.
 func (i Instructions) Find(dir string) ([]Instruction, error) {
+	dir = cleanPath(dir)
+	if path.IsAbs(dir) || leaves(dir) {
+		return nil, fmt.Errorf("agent: find instructions: %s is outside the workspace", dir)
+	}
+	var found []Instruction
+	err := i.view(context.Background(), func(root *os.Root) (err error) {
+		found, err = i.in(root, dir)
+		return err
+	})
+	if err != nil {
+		return found, fmt.Errorf("agent: find instructions: %w", err)
+	}
+	return found, nil
+}
+
+// view calls do with the workspace.
+func (i Instructions) view(ctx context.Context, do func(*os.Root) error) error {
+	if i.Tree != nil {
+		return i.Tree.View(ctx, do)
+	}
 	root, err := regular.OpenRoot(i.Workspace)
 	if err != nil {
-		return nil, fmt.Errorf("agent: find instructions: %w", err)
+		return err
 	}
 	defer root.Close()
+	return do(root)
+}
+
+// in returns the files that apply to a folder of the tree.
+func (i Instructions) in(root *os.Root, dir string) ([]Instruction, error) {
 	if len(i.Names) == 0 {
 		i.Names = []string{InstructionFile}
 	}
 	if i.Decode == nil {
 		i.Decode = decodeInstruction
 	}
-	dir = cleanPath(dir)
-	if path.IsAbs(dir) || leaves(dir) {
-		return nil, fmt.Errorf("agent: find instructions: %s is outside the workspace", dir)
-	}
 	var found []Instruction
 	for _, d := range lineage(dir) {
 		in, ok, err := i.read(root, d)
 		if err != nil {
-			return found, fmt.Errorf("agent: find instructions: %w", err)
+			return found, err
 		}
 		if ok {
 			found = append(found, in)
@@ -142,7 +171,7 @@ func (i Instructions) Nested() Middleware {
 			if err != nil || op.Result == nil || op.Result.IsError {
 				return err
 			}
-			for _, in := range i.nestedFor(op.Effects) {
+			for _, in := range i.nestedFor(ctx, op.Effects) {
 				if op.Session.firstTime(in.Path) {
 					res := *op.Result // the tool may return the same result to several calls
 					res.Parts = append(res.Parts[:len(res.Parts):len(res.Parts)], Text{Text: "\n" + FormatInstructions([]Instruction{in})})
@@ -155,32 +184,40 @@ func (i Instructions) Nested() Middleware {
 }
 
 // nestedFor returns the instructions below the root that apply to the paths a call touched.
-func (i Instructions) nestedFor(e Effects) []Instruction {
-	var out []Instruction
+func (i Instructions) nestedFor(ctx context.Context, e Effects) []Instruction {
+	var paths []string
 	for _, p := range append(append([]string(nil), e.Reads...), e.Writes...) {
 		if rel, err := filepath.Rel(i.Workspace, p); err == nil && filepath.IsAbs(p) {
 			p = filepath.ToSlash(rel)
 		}
-		if hasScheme(p) || !PathUnder(p, ".") || cleanPath(p) == "." {
-			continue
-		}
-		dir := cleanPath(p)
-		if st, err := os.Lstat(path.Join(i.Workspace, dir)); err != nil || !st.IsDir() {
-			dir = path.Dir(dir)
-		}
-		if dir == "." {
-			continue
-		}
-		ins, err := i.Find(dir)
-		if err != nil {
-			continue
-		}
-		for _, in := range ins {
-			if path.Dir(in.Path) != "." {
-				out = append(out, in)
-			}
+		if !hasScheme(p) && PathUnder(p, ".") && cleanPath(p) != "." {
+			paths = append(paths, cleanPath(p))
 		}
 	}
+	if len(paths) == 0 {
+		return nil
+	}
+	var out []Instruction
+	_ = i.view(ctx, func(root *os.Root) error { // a workspace that is gone has no instructions
+		for _, dir := range paths {
+			if st, err := root.Lstat(dir); err != nil || !st.IsDir() {
+				dir = path.Dir(dir)
+			}
+			if dir == "." {
+				continue
+			}
+			ins, err := i.in(root, dir)
+			if err != nil {
+				continue
+			}
+			for _, in := range ins {
+				if path.Dir(in.Path) != "." {
+					out = append(out, in)
+				}
+			}
+		}
+		return nil
+	})
 	return out
 }
 

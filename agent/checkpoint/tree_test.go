@@ -47,8 +47,8 @@ func (b *boxed) Change(_ context.Context, do func(*os.Root) error) error {
 	return b.once(do)
 }
 
-// TestTrees: a workspace without a path of its own is recorded, undone and redone as a directory is,
-// and stores name the tree that they belong to.
+// TestTrees: a workspace without a path of its own is recorded, undone and redone as a directory
+// is, and stores name the tree that they belong to.
 func TestTrees(t *testing.T) {
 	ctx := context.Background()
 	work, store := t.TempDir(), filepath.Join(t.TempDir(), "store")
