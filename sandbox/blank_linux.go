@@ -148,6 +148,8 @@ var renewed = []string{"/tmp", insideHome, "/dev/shm"}
 // has the broker verify that nothing is left. Places that the lease did not use are kept. After an
 // error the sandbox must be closed.
 func (b *blank) recycle(ctx context.Context) error {
+	own := *b.ws // the closed lease may still be asked for its directory
+	b.ws = &own
 	if err := b.run.reset(); err != nil {
 		return fmt.Errorf("kill what is left: %w", err)
 	}

@@ -85,6 +85,9 @@ func TestRecycledSandboxIsClean(t *testing.T) {
 		if got := sh(t, next, `cat file; pwd`); got != tt.want+tt.dir+"\n" {
 			t.Errorf("the workspace says %q, want %q", got, tt.want+tt.dir)
 		}
+		if first.Dir() != dir {
+			t.Errorf("the closed lease is in %q, want %q", first.Dir(), dir)
+		}
 		got := sh(t, next, `find /tmp /dev/shm $HOME -mindepth 1 ! -path '`+tt.dir+`*' ! -path '/tmp/Test*' ! -path '/tmp/go-build*' -not -path '*/.cache*' -type f | grep -v `+filepath.Base(self(t))+`; ls; test ! -e $GOCACHE/x; echo; ls /proc | grep -c '^[0-9]'`)
 		if want := "file\n\n"; !strings.HasPrefix(got, want) {
 			t.Errorf("found of the former lease: %q", got)
