@@ -17,6 +17,9 @@ type account struct {
 	now     func() time.Time
 	started time.Time
 
+	before     Usage // what the session had spent when the run began
+	beforeCost int64
+
 	mu        sync.Mutex // guards the fields below, to which tools and sub-agents add
 	spent     Usage
 	cost      int64
@@ -72,6 +75,12 @@ func (a *account) overspent() (StopReason, string) {
 		case l.MicroDollars > 0 && cost >= l.MicroDollars:
 			return StopCost, fmt.Sprintf("the cost limit of $%.2f was reached", float64(l.MicroDollars)/1e6)
 		}
+		switch l := a.session.meta.Limits; {
+		case l.Tokens > 0 && a.before.Total()+tokens >= l.Tokens:
+			return StopTokens, fmt.Sprintf("the session's limit of %d tokens was reached", l.Tokens)
+		case l.MicroDollars > 0 && a.beforeCost+cost >= l.MicroDollars:
+			return StopCost, fmt.Sprintf("the session's cost limit of $%.2f was reached", float64(l.MicroDollars)/1e6)
+		}
 	}
 	return "", ""
 }
@@ -104,6 +113,12 @@ func (a *account) remaining(l Limits) (Limits, error) {
 	tokens, cost := a.used()
 	l.Tokens = bound(l.Tokens, a.limits.Tokens, tokens)
 	l.MicroDollars = bound(l.MicroDollars, a.limits.MicroDollars, cost)
+	if s := a.session.meta.Limits; s.Tokens > 0 {
+		l.Tokens = bound(l.Tokens, s.Tokens, a.before.Total()+tokens)
+	}
+	if s := a.session.meta.Limits; s.MicroDollars > 0 {
+		l.MicroDollars = bound(l.MicroDollars, s.MicroDollars, a.beforeCost+cost)
+	}
 	l.Wall = bound(l.Wall, a.limits.Wall, a.now().Sub(a.started))
 	if l.Tokens == 0 || l.MicroDollars == 0 || l.Wall == 0 {
 		return l, errors.New("nothing is left of the budget for a sub-agent; finish with what you know")
@@ -132,6 +147,26 @@ type stepMeta struct {
 	routes []Route
 
 	estimated bool // the usage was not reported in full
+}
+
+// bill adds up what one tool call spent.
+type bill struct {
+	mu        sync.Mutex // guards the fields below
+	usage     Usage
+	cost      int64
+	estimated bool
+}
+
+func (b *bill) add(u Usage, cost int64, estimated bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.usage, b.cost, b.estimated = b.usage.Add(u), b.cost+cost, b.estimated || estimated
+}
+
+func (b *bill) total() (u Usage, cost int64, estimated bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.usage, b.cost, b.estimated
 }
 
 // free reports whether there is nothing to record.

@@ -60,7 +60,9 @@ type Config struct {
 	Output      *OutputSchema // schema of the final answer, which is checked; not for plans
 	Purpose     Purpose       // see Request; empty means PurposeAct
 
-	Logger *slog.Logger // nil is silent
+	// Logger receives warnings and, at debug level, every step, call and decision of a run with the
+	// beginnings of its texts. Nil is silent.
+	Logger *slog.Logger
 
 	// Now, NewID, Random and Sleep make a run reproducible. Nil means the wall clock, random ids,
 	// random jitter in [0,1) and a real sleep. NewID names the tool calls that a model sends

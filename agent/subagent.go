@@ -105,7 +105,9 @@ func (t *subAgent) child(scope *callScope) (*Agent, error) {
 	if by.agent.depth >= t.cfg.MaxDepth {
 		return nil, fmt.Errorf("sub-agents may nest %d deep at most; do this task yourself", t.cfg.MaxDepth)
 	}
-	child, err := t.agent.under(by.agent, t.cfg.Agent)
+	above := *by.agent
+	above.capped = above.capped || by.session.meta.Limits.MicroDollars > 0
+	child, err := t.agent.under(&above, t.cfg.Agent)
 	if err != nil {
 		return nil, err
 	}
@@ -142,6 +144,7 @@ func report(ctx context.Context, run Run, scope *callScope) (*ToolResult, error)
 		return nil, fail
 	}
 	if scope != nil { // only recorded here: the runs above were already charged as it was spent
+		scope.call.bill.add(res.Usage, res.MicroDollars, res.Estimated != Usage{})
 		if err := scope.by.session.addSpend(&stepMeta{usage: res.Usage, cost: res.MicroDollars, estimated: res.Estimated != Usage{}}); err != nil {
 			return nil, err
 		}
