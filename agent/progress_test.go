@@ -164,6 +164,7 @@ func TestProgressAndOtherMiddleware(t *testing.T) {
 //
 // Evidence: loop · Middleware sees the model, the attempt and the cost of every operation
 func TestOpCost(t *testing.T) {
+	var mu sync.Mutex
 	var seen []string
 	watch := func(next agent.Handler) agent.Handler {
 		return func(ctx context.Context, op *agent.Op) error {
@@ -173,6 +174,8 @@ func TestOpCost(t *testing.T) {
 			if op.Call != nil {
 				what = op.Call.Name
 			}
+			mu.Lock()
+			defer mu.Unlock()
 			seen = append(seen, fmt.Sprintf("%d %s attempt %d (%d): %d+%d tokens, %d, %v, %v", op.Step, what, op.Attempt, before, op.Usage.Input, op.Usage.Output, op.MicroDollars, op.Estimated, err != nil))
 			return err
 		}
