@@ -17,7 +17,8 @@ type account struct {
 	now     func() time.Time
 	started time.Time
 
-	before     Usage // what the session had spent when the run began
+	whole      SessionLimits // of the session
+	before     Usage         // what the session had spent when the run began
 	beforeCost int64
 
 	mu        sync.Mutex // guards the fields below, to which tools and sub-agents add
@@ -75,7 +76,7 @@ func (a *account) overspent() (StopReason, string) {
 		case l.MicroDollars > 0 && cost >= l.MicroDollars:
 			return StopCost, fmt.Sprintf("the cost limit of $%.2f was reached", float64(l.MicroDollars)/1e6)
 		}
-		switch l := a.session.meta.Limits; {
+		switch l := a.whole; {
 		case l.Tokens > 0 && a.before.Total()+tokens >= l.Tokens:
 			return StopTokens, fmt.Sprintf("the session's limit of %d tokens was reached", l.Tokens)
 		case l.MicroDollars > 0 && a.beforeCost+cost >= l.MicroDollars:
@@ -113,11 +114,11 @@ func (a *account) remaining(l Limits) (Limits, error) {
 	tokens, cost := a.used()
 	l.Tokens = bound(l.Tokens, a.limits.Tokens, tokens)
 	l.MicroDollars = bound(l.MicroDollars, a.limits.MicroDollars, cost)
-	if s := a.session.meta.Limits; s.Tokens > 0 {
-		l.Tokens = bound(l.Tokens, s.Tokens, a.before.Total()+tokens)
+	if a.whole.Tokens > 0 {
+		l.Tokens = bound(l.Tokens, a.whole.Tokens, a.before.Total()+tokens)
 	}
-	if s := a.session.meta.Limits; s.MicroDollars > 0 {
-		l.MicroDollars = bound(l.MicroDollars, s.MicroDollars, a.beforeCost+cost)
+	if a.whole.MicroDollars > 0 {
+		l.MicroDollars = bound(l.MicroDollars, a.whole.MicroDollars, a.beforeCost+cost)
 	}
 	l.Wall = bound(l.Wall, a.limits.Wall, a.now().Sub(a.started))
 	if l.Tokens == 0 || l.MicroDollars == 0 || l.Wall == 0 {

@@ -149,6 +149,21 @@ func TestSessionLimits(t *testing.T) {
 	if res.Stop != agent.StopTokens || res.Usage.Total() > 60 { // the calling answer is counted when its stream ends, perhaps after the first step of the sub-agent
 		t.Errorf("with a sub-agent: %s after %d tokens", res.Stop, res.Usage.Total())
 	}
+	// The limits of the configuration hold for sessions without their own.
+	cfg := agent.Config{Model: named{newScript(say("1"), say("2"), say("3"))}, Prices: prices, SessionLimits: agent.SessionLimits{MicroDollars: 15}}
+	mem = agent.NewSession()
+	for i, want := range []agent.StopReason{agent.StopDone, agent.StopCost} {
+		if res, _ := run(t, configured(t, cfg), mem, "go"); res.Stop != want {
+			t.Errorf("run %d under the agent's limits: %s", i+1, res.Stop)
+		}
+	}
+	if res, _ := run(t, configured(t, cfg), agent.NewSessionWith(agent.SessionOptions{Limits: agent.SessionLimits{Tokens: 99}}), "go"); res.Stop != agent.StopDone {
+		t.Errorf("a session with its own limits: %s", res.Stop)
+	}
+	cfg.Prices = agent.Prices{}
+	if _, err := agent.New(cfg); err == nil || !strings.Contains(err.Error(), "SessionLimits") {
+		t.Errorf("a session's cost limit without a price: %v", err)
+	}
 	// A limit in money cannot be kept without a price, here and in a sub-agent.
 	free := agent.NewSessionWith(agent.SessionOptions{Limits: agent.SessionLimits{MicroDollars: 50}})
 	if _, _, err := tryRun(newAgent(t, newScript(say("x"))), free, "go"); err == nil || !strings.Contains(err.Error(), "no price for model") || errors.Is(err, agent.ErrBusy) {

@@ -33,6 +33,7 @@ type Session struct {
 	redo    []CheckpointRef
 	usage   Usage
 	cost    int64
+	guessed int64 // tokens of answers without usage; only for the limits
 
 	note     string // note for the model at the start of the next run
 	entered  bool   // a run has used this session
@@ -56,7 +57,7 @@ type SessionMeta struct {
 	Limits  SessionLimits     `json:"limits,omitzero"`     // what all runs of the session may spend together
 }
 
-// SessionLimits end every run of a session as soon as the session as a whole has spent so much: all
+// SessionLimits, of a session or of [Config], end every run of a session as soon as the session as a whole has spent so much: all
 // runs together, also before it was resumed, with compactions and sub-agents. Zero means no limit.
 // A run also ends at the [Limits] of its agent.
 type SessionLimits struct {

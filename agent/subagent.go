@@ -16,7 +16,7 @@ type SubAgentConfig struct {
 	// it too: its calls need the approval of both policies, and the caller's middleware surrounds
 	// its own. Its Limits are the budget for one task, further limited by what is left of the
 	// caller's budget. Every other field that is zero is the caller's, except for Tools,
-	// ToolSource, Verify, Checkpointer and Output. MaxOutput, Temperature, Effort, Stop and Seed
+	// ToolSource, Verify, Checkpointer, Output and SessionLimits. MaxOutput, Temperature, Effort, Stop and Seed
 	// are the caller's only if both use the same model.
 	Agent Config
 	// Effects of a task. The zero value means unknown, so that sub-agents run one after another.
@@ -106,7 +106,7 @@ func (t *subAgent) child(scope *callScope) (*Agent, error) {
 		return nil, fmt.Errorf("sub-agents may nest %d deep at most; do this task yourself", t.cfg.MaxDepth)
 	}
 	above := *by.agent
-	above.capped = above.capped || by.session.meta.Limits.MicroDollars > 0
+	above.capped = above.capped || by.account.whole.MicroDollars > 0
 	child, err := t.agent.under(&above, t.cfg.Agent)
 	if err != nil {
 		return nil, err
