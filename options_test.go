@@ -38,7 +38,7 @@ func TestOptions(t *testing.T) {
 		agenttest.Call("1", "list", `{"path":"."}`),
 		agenttest.Text("not JSON"),
 		agenttest.Text(`{"fixed":false}`),
-		agenttest.Text(`{"fixed":true}`),
+		agenttest.Join(agenttest.Text(`{"fixed":true}`), agenttest.Usage(agent.Usage{Input: 100, Output: 20})),
 	)
 	opts := luthier.Options{
 		Model: namedScript{model}, NoSandbox: true, NoIndex: true, StateDir: t.TempDir(),
@@ -101,7 +101,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// A limit of a session holds for its next run, whoever made the session.
+// A limit of a session holds for its next run, whoever made the session, also for a model that
+// reports no usage and after the session was opened again.
 func TestSessionLimitsOption(t *testing.T) {
 	c, err := luthier.New(t.Context(), t.TempDir(), luthier.Options{
 		Model: agenttest.Script(agenttest.Text("one"), agenttest.Text("two"), agenttest.Text("three")), NoSandbox: true, NoIndex: true, StateDir: t.TempDir(),
@@ -111,11 +112,29 @@ func TestSessionLimitsOption(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	s := agent.NewSession()
-	for i, want := range []agent.StopReason{agent.StopDone, agent.StopTokens} {
+	s, err := c.NewSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []agent.StopReason{agent.StopDone, agent.StopTokens, agent.StopTokens} {
+		if i == 2 {
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if s, _, err = c.Resume(""); err != nil {
+				t.Fatal(err)
+			}
+		}
 		res, err := c.Run(t.Context(), s, agent.Text{Text: "go"}).Collect()
 		if err != nil || res.Stop != want {
 			t.Errorf("run %d: %+v, %v", i+1, res, err)
+		}
+	}
+	s.Close()
+	mem := agent.NewSession()
+	for i, want := range []agent.StopReason{agent.StopDone, agent.StopTokens} {
+		if res, err := c.Run(t.Context(), mem, agent.Text{Text: "go"}).Collect(); err != nil || res.Stop != want {
+			t.Errorf("run %d in memory: %+v, %v", i+1, res, err)
 		}
 	}
 }

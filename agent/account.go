@@ -18,7 +18,7 @@ type account struct {
 	started time.Time
 
 	whole      SessionLimits // of the session
-	before     Usage         // what the session had spent when the run began
+	before     int64         // tokens that the session had spent when the run began
 	beforeCost int64
 
 	mu        sync.Mutex // guards the fields below, to which tools and sub-agents add
@@ -77,7 +77,7 @@ func (a *account) overspent() (StopReason, string) {
 			return StopCost, fmt.Sprintf("the cost limit of $%.2f was reached", float64(l.MicroDollars)/1e6)
 		}
 		switch l := a.whole; {
-		case l.Tokens > 0 && a.before.Total()+tokens >= l.Tokens:
+		case l.Tokens > 0 && a.before+tokens >= l.Tokens:
 			return StopTokens, fmt.Sprintf("the session's limit of %d tokens was reached", l.Tokens)
 		case l.MicroDollars > 0 && a.beforeCost+cost >= l.MicroDollars:
 			return StopCost, fmt.Sprintf("the session's cost limit of $%.2f was reached", float64(l.MicroDollars)/1e6)
@@ -115,7 +115,7 @@ func (a *account) remaining(l Limits) (Limits, error) {
 	l.Tokens = bound(l.Tokens, a.limits.Tokens, tokens)
 	l.MicroDollars = bound(l.MicroDollars, a.limits.MicroDollars, cost)
 	if a.whole.Tokens > 0 {
-		l.Tokens = bound(l.Tokens, a.whole.Tokens, a.before.Total()+tokens)
+		l.Tokens = bound(l.Tokens, a.whole.Tokens, a.before+tokens)
 	}
 	if a.whole.MicroDollars > 0 {
 		l.MicroDollars = bound(l.MicroDollars, a.whole.MicroDollars, a.beforeCost+cost)
@@ -172,6 +172,20 @@ func (b *bill) total() (u Usage, cost int64, estimated bool) {
 
 // free reports whether there is nothing to record.
 func (m *stepMeta) free() bool { return m.usage == Usage{} && m.cost == 0 && len(m.routes) == 0 }
+
+// addGuess counts tokens of an answer for which no usage was reported.
+func (s *Session) addGuess(tokens int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.guessed += tokens
+}
+
+// spentBefore returns the tokens and micro-dollars that count against the session's limits.
+func (s *Session) spentBefore() (tokens, cost int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.usage.Total() + s.guessed, s.cost
+}
 
 // addSpend records tokens spent on anything other than a model call that added a message to the
 // session, with the router attempts that they were spent on.

@@ -75,7 +75,7 @@ func (r *run) wire(yield func(Event, error) bool) {
 	r.out.log.begin(ModelName(cfg.Model), s)
 	r.account = account{session: s, limits: &cfg.Limits, price: a.price, parent: a.parent, now: cfg.Now, started: r.started}
 	r.account.whole = cfg.sessionLimits(s)
-	r.account.before, r.account.beforeCost = s.Usage()
+	r.account.before, r.account.beforeCost = s.spentBefore()
 	r.routes = routeTab{session: s, account: &r.account, out: &r.out}
 	r.routes.open()
 	r.tools = toolset{agent: a, session: s, mode: r.mode}
