@@ -45,8 +45,8 @@ type Options struct {
 	// Autonomy sets how much runs without asking. The zero value lets the agent read and asks about
 	// everything else; agent.AutonomySandboxed suits unattended work.
 	Autonomy agent.Autonomy
-	Ask      agent.AskFunc  // answers permission questions; nil refuses what Autonomy does not allow
-	Question coding.AskFunc // answers the model's own questions; nil answers that nobody is there
+	Ask      agent.AskFunc       // answers permission questions; nil refuses what Autonomy does not allow
+	Question coding.QuestionFunc // answers the model's own questions; nil answers that nobody is there
 
 	System     string       // further instructions, after the built-in ones and the workspace's AGENTS.md
 	Tools      []agent.Tool // further tools
