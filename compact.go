@@ -47,7 +47,11 @@ func compact(opts *Options, store agent.ArtifactStore, acfg *agent.Config) {
 		cfg.Store = store
 	}
 	if cfg.Prices == (agent.Price{}) {
-		cfg.Prices, _ = agent.DefaultPrices().Find(agent.ModelName(opts.Model))
+		prices := opts.Prices
+		if prices == nil {
+			prices = agent.DefaultPrices()
+		}
+		cfg.Prices, _ = prices.Find(agent.ModelName(opts.Model))
 	}
 	c := compaction.New(cfg)
 	acfg.Compactor = c

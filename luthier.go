@@ -45,17 +45,36 @@ type Options struct {
 	// Autonomy sets how much runs without asking. The zero value lets the agent read and asks about
 	// everything else; agent.AutonomySandboxed suits unattended work.
 	Autonomy agent.Autonomy
-	Ask      agent.AskFunc  // answers permission questions; nil refuses what Autonomy does not allow
-	Question coding.AskFunc // answers the model's own questions; nil answers that nobody is there
+	Ask      agent.AskFunc       // answers permission questions; nil refuses what Autonomy does not allow
+	Question coding.QuestionFunc // answers the model's own questions; nil answers that nobody is there
 
 	System     string       // further instructions, after the built-in ones and the workspace's AGENTS.md
 	Tools      []agent.Tool // further tools
 	Only       []string     // names of the coding tools to offer; empty means all
 	Without    []string     // names of coding tools to leave out
 	SubAgents  bool         // offers the agent tool, which delegates tasks to sub-agents on the same model; all that the host sets holds for them too
-	Limits     agent.Limits
 	Middleware []agent.Middleware
-	Logger     *slog.Logger
+	Logger     *slog.Logger // receives warnings and, at debug level, every step of a run; nil is silent
+
+	// Policy decides on every call instead of the rules of Autonomy, which agent.StandardRules
+	// returns; nil means those.
+	Policy agent.Policy
+	// Limits end a run. SessionLimits end the runs of a session when all of them together have
+	// spent so much; a session made by NewSessionWith can have its own.
+	Limits        agent.Limits
+	SessionLimits agent.SessionLimits
+	// Prices are those of the models, by exact name; nil means agent.DefaultPrices. A limit in money
+	// needs a price, unless AllowUnpriced lets calls without one count as free.
+	Prices        agent.Prices
+	AllowUnpriced bool
+	Retry         agent.Retry  // what to do if the model fails or its answer is unusable
+	Effort        agent.Effort // how much the model reasons; empty leaves it to the backend
+	// Output asks for a final answer in JSON, which is checked; tools.Output makes one of a Go type.
+	Output *agent.OutputSchema
+	// Verify checks the work when the model says that it is done, for instance by running the
+	// tests. If the feedback is not empty, the model receives it and continues, at most
+	// Limits.Verifications times. Nil accepts every answer.
+	Verify func(ctx context.Context, s *agent.Session) (feedback string, err error)
 
 	// Sandbox runs programs. It must work on the files of the workspace: New refuses a snapshot, a
 	// fork, a copy and a sandbox on another machine. Nil opens one over the workspace in place.
@@ -277,16 +296,31 @@ func (c *Coder) agentConfig(opts *Options, artifacts agent.ArtifactStore, indexe
 			system += "\n\n" + more
 		}
 	}
+	policy := opts.Policy
+	if policy == nil {
+		policy = agent.StandardRules(opts.Autonomy)
+	}
 	return agent.Config{
-		Model: opts.Model, System: system, Policy: agent.StandardRules(opts.Autonomy), Ask: opts.Ask,
-		Limits: opts.Limits, Logger: opts.Logger, Artifacts: artifacts,
+		Model: opts.Model, System: system, Policy: policy, Ask: opts.Ask,
+		Limits: opts.Limits, SessionLimits: opts.SessionLimits, Prices: opts.Prices, AllowUnpriced: opts.AllowUnpriced,
+		Retry: opts.Retry, Effort: opts.Effort, Output: opts.Output, Verify: opts.Verify,
+		Logger: opts.Logger, Artifacts: artifacts,
 		Middleware: append([]agent.Middleware{files.Nested()}, opts.Middleware...),
 	}, nil
 }
 
 // NewSession creates a session on disk, in the workspace's state directory.
 func (c *Coder) NewSession() (*agent.Session, error) {
-	return agent.CreateSession(c.SessionDir(), agent.SessionOptions{Dir: c.dir})
+	return c.NewSessionWith(agent.SessionOptions{})
+}
+
+// NewSessionWith creates a session on disk like NewSession, with an id, labels or limits of its own.
+// An empty Dir is the workspace.
+func (c *Coder) NewSessionWith(opts agent.SessionOptions) (*agent.Session, error) {
+	if opts.Dir == "" {
+		opts.Dir = c.dir
+	}
+	return agent.CreateSession(c.SessionDir(), opts)
 }
 
 // Sessions lists the workspace's sessions, the most recent first.

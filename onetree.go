@@ -24,7 +24,7 @@ func oneTree(ctx context.Context, box sandbox.Sandbox, dir string) error {
 	refuse := func(how string) error {
 		return fmt.Errorf("the sandbox over %s does not work on the workspace %s: %s: %w", box.Dir(), dir, how, errTwoTrees)
 	}
-	if d, ok := box.(sandbox.Differ); ok {
+	if d, ok := sandbox.As[sandbox.Differ](box); ok {
 		if _, err := d.Changes(ctx); err == nil {
 			return refuse("it is a snapshot or a fork, or is on another machine")
 		}

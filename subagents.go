@@ -32,6 +32,7 @@ func subAgents(sub, main *agent.Config, source agent.ToolSource) *agent.Config {
 	if cfg.Prices == nil {
 		cfg.Prices = main.Prices
 	}
+	cfg.AllowUnpriced = cfg.AllowUnpriced || main.AllowUnpriced
 	if cfg.ContextBudget == 0 && main.ContextBudget > 0 {
 		cfg.ContextBudget = min(main.ContextBudget, budgetOf(cfg.Model))
 	}

@@ -17,6 +17,10 @@ type account struct {
 	now     func() time.Time
 	started time.Time
 
+	whole      SessionLimits // of the session
+	before     int64         // tokens that the session had spent when the run began
+	beforeCost int64
+
 	mu        sync.Mutex // guards the fields below, to which tools and sub-agents add
 	spent     Usage
 	cost      int64
@@ -72,6 +76,12 @@ func (a *account) overspent() (StopReason, string) {
 		case l.MicroDollars > 0 && cost >= l.MicroDollars:
 			return StopCost, fmt.Sprintf("the cost limit of $%.2f was reached", float64(l.MicroDollars)/1e6)
 		}
+		switch l := a.whole; {
+		case l.Tokens > 0 && a.before+tokens >= l.Tokens:
+			return StopTokens, fmt.Sprintf("the session's limit of %d tokens was reached", l.Tokens)
+		case l.MicroDollars > 0 && a.beforeCost+cost >= l.MicroDollars:
+			return StopCost, fmt.Sprintf("the session's cost limit of $%.2f was reached", float64(l.MicroDollars)/1e6)
+		}
 	}
 	return "", ""
 }
@@ -104,6 +114,12 @@ func (a *account) remaining(l Limits) (Limits, error) {
 	tokens, cost := a.used()
 	l.Tokens = bound(l.Tokens, a.limits.Tokens, tokens)
 	l.MicroDollars = bound(l.MicroDollars, a.limits.MicroDollars, cost)
+	if a.whole.Tokens > 0 {
+		l.Tokens = bound(l.Tokens, a.whole.Tokens, a.before+tokens)
+	}
+	if a.whole.MicroDollars > 0 {
+		l.MicroDollars = bound(l.MicroDollars, a.whole.MicroDollars, a.beforeCost+cost)
+	}
 	l.Wall = bound(l.Wall, a.limits.Wall, a.now().Sub(a.started))
 	if l.Tokens == 0 || l.MicroDollars == 0 || l.Wall == 0 {
 		return l, errors.New("nothing is left of the budget for a sub-agent; finish with what you know")
@@ -134,8 +150,42 @@ type stepMeta struct {
 	estimated bool // the usage was not reported in full
 }
 
+// bill adds up what one tool call spent.
+type bill struct {
+	mu        sync.Mutex // guards the fields below
+	usage     Usage
+	cost      int64
+	estimated bool
+}
+
+func (b *bill) add(u Usage, cost int64, estimated bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.usage, b.cost, b.estimated = b.usage.Add(u), b.cost+cost, b.estimated || estimated
+}
+
+func (b *bill) total() (u Usage, cost int64, estimated bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.usage, b.cost, b.estimated
+}
+
 // free reports whether there is nothing to record.
 func (m *stepMeta) free() bool { return m.usage == Usage{} && m.cost == 0 && len(m.routes) == 0 }
+
+// addGuess counts tokens of an answer for which no usage was reported.
+func (s *Session) addGuess(tokens int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.guessed += tokens
+}
+
+// spentBefore returns the tokens and micro-dollars that count against the session's limits.
+func (s *Session) spentBefore() (tokens, cost int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.usage.Total() + s.guessed, s.cost
+}
 
 // addSpend records tokens spent on anything other than a model call that added a message to the
 // session, with the router attempts that they were spent on.

@@ -50,7 +50,11 @@ type call struct {
 	changed bool // and may have changed something
 	result  ToolResult
 	begun   time.Time
+	tries   int    // how often it was run; more than once if middleware calls next again
 	logged  []byte // the arguments that the session has recorded for it; only for the call's own goroutine
+
+	progress progress // has a lock of its own
+	bill     bill     // has a lock of its own
 }
 
 type callState uint8
@@ -106,6 +110,14 @@ func (b *batch) refuse(cb *callBuilder, text string) {
 	c.tc, c.state = cb.call(), callWaiting
 	b.mu.Unlock()
 	b.finish(c, ErrorResult("%s", text))
+}
+
+// try counts how often a call is run.
+func (b *batch) try(c *call) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c.tries++
+	return c.tries
 }
 
 // rewrite replaces the arguments of a call with those that middleware returned.

@@ -32,14 +32,6 @@ func CallIDFrom(ctx context.Context) string {
 	return ""
 }
 
-// Progress sends output of a running tool to the run's events as [CallProgress]. Outside a run it
-// does nothing.
-func Progress(ctx context.Context, text string) {
-	if s := scopeFrom(ctx); s != nil {
-		s.by.out.post(CallProgress{CallID: s.call.tc.ID, Text: text})
-	}
-}
-
 // Spend adds tokens and micro-dollars that a tool spent on its own model calls to the run's totals,
 // where they count against its limits. Outside a run it does nothing.
 func Spend(ctx context.Context, u Usage, microDollars int64) error {
@@ -47,5 +39,6 @@ func Spend(ctx context.Context, u Usage, microDollars int64) error {
 	if s == nil {
 		return nil
 	}
+	s.call.bill.add(u, microDollars, false)
 	return s.by.account.spend(&stepMeta{usage: u, cost: microDollars})
 }

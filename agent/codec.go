@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"unicode/utf8"
 )
 
@@ -189,22 +190,41 @@ func marshalParts(ps []Part) ([]json.RawMessage, error) {
 	return out, nil
 }
 
+// partTags lists the types of parts with their tags.
+var partTags = []struct {
+	tag string
+	typ reflect.Type
+}{
+	{"text", reflect.TypeFor[Text]()},
+	{"image", reflect.TypeFor[Image]()},
+	{"thinking", reflect.TypeFor[Thinking]()},
+	{"tool_call", reflect.TypeFor[ToolCall]()},
+	{"tool_result", reflect.TypeFor[ToolResult]()},
+	{"opaque", reflect.TypeFor[Opaque]()},
+}
+
+func partTag(p Part) string {
+	t := reflect.TypeOf(p)
+	for i := range partTags {
+		if partTags[i].typ == t {
+			return partTags[i].tag
+		}
+	}
+	return ""
+}
+
+func partType(tag string) reflect.Type {
+	for i := range partTags {
+		if partTags[i].tag == tag {
+			return partTags[i].typ
+		}
+	}
+	return nil
+}
+
 func marshalPart(p Part) (json.RawMessage, error) {
-	var kind string
-	switch p.(type) {
-	case Text:
-		kind = "text"
-	case Image:
-		kind = "image"
-	case Thinking:
-		kind = "thinking"
-	case ToolCall:
-		kind = "tool_call"
-	case ToolResult:
-		kind = "tool_result"
-	case Opaque:
-		kind = "opaque"
-	default:
+	kind := partTag(p)
+	if kind == "" {
 		return nil, fmt.Errorf("%T is not a part; parts are values, not pointers", p)
 	}
 	body, err := json.Marshal(p)
@@ -240,27 +260,16 @@ func unmarshalPart(raw json.RawMessage, depth int) (Part, error) {
 	if err := json.Unmarshal(raw, &tag); err != nil {
 		return nil, err
 	}
-	switch tag.Type {
-	case "text":
-		return decodeAs[Text](raw)
-	case "image":
-		return decodeAs[Image](raw)
-	case "thinking":
-		return decodeAs[Thinking](raw)
-	case "tool_call":
-		return decodeAs[ToolCall](raw)
-	case "tool_result":
+	typ := partType(tag.Type)
+	switch typ {
+	case nil:
+		return nil, fmt.Errorf("unknown part type %q; it was written by a newer version", tag.Type)
+	case reflect.TypeFor[ToolResult]():
 		return unmarshalResult(raw, depth)
-	case "opaque":
-		return decodeAs[Opaque](raw)
 	}
-	return nil, fmt.Errorf("unknown part type %q; it was written by a newer version", tag.Type)
-}
-
-func decodeAs[P Part](raw json.RawMessage) (Part, error) {
-	var p P
-	if err := json.Unmarshal(raw, &p); err != nil {
+	p := reflect.New(typ)
+	if err := json.Unmarshal(raw, p.Interface()); err != nil {
 		return nil, err
 	}
-	return p, nil
+	return p.Elem().Interface().(Part), nil
 }

@@ -28,10 +28,11 @@ type Config struct {
 
 	Middleware []Middleware // wraps every model and tool call, outermost first
 
-	Limits     Limits     // when a run must end
-	Repetition Repetition // when to stop a run that repeats itself
-	Retry      Retry      // what to do if the model fails
-	Prices     Prices     // cost by exact model name; nil means DefaultPrices
+	Limits        Limits        // when a run must end
+	SessionLimits SessionLimits // for sessions that have no limits of their own
+	Repetition    Repetition    // when to stop a run that repeats itself
+	Retry         Retry         // what to do if the model fails
+	Prices        Prices        // cost by exact model name; nil means DefaultPrices
 
 	// AllowUnpriced lets a run with Limits.MicroDollars use a model whose price is unknown. Its
 	// calls do not count towards the limit, and Result.Unpriced reports them.
@@ -60,7 +61,9 @@ type Config struct {
 	Output      *OutputSchema // schema of the final answer, which is checked; not for plans
 	Purpose     Purpose       // see Request; empty means PurposeAct
 
-	Logger *slog.Logger // nil is silent
+	// Logger receives warnings and, at debug level, every step, call and decision of a run with the
+	// beginnings of its texts. Nil is silent.
+	Logger *slog.Logger
 
 	// Now, NewID, Random and Sleep make a run reproducible. Nil means the wall clock, random ids,
 	// random jitter in [0,1) and a real sleep. NewID names the tool calls that a model sends
@@ -134,7 +137,7 @@ func New(cfg Config) (*Agent, error) {
 	if err := checkTools(cfg.Tools); err != nil {
 		return nil, fmt.Errorf("agent: new: Config.Tools: %w", err)
 	}
-	capped := cfg.Limits.MicroDollars > 0
+	capped := cfg.Limits.MicroDollars > 0 || cfg.SessionLimits.MicroDollars > 0
 	cfg.setDefaults()
 	output, err := cfg.Output.checker()
 	if err != nil {
@@ -144,7 +147,7 @@ func New(cfg Config) (*Agent, error) {
 	if p, ok := cfg.Prices.Find(ModelName(cfg.Model)); ok {
 		a.price = &p
 	} else if capped && !cfg.AllowUnpriced && !ReportsCost(cfg.Model) {
-		return nil, fmt.Errorf("agent: new: Config.Limits.MicroDollars is set but Config.Prices has no price for model %q, and a price of a similar name does not count: "+
+		return nil, fmt.Errorf("agent: new: Config.Limits.MicroDollars or Config.SessionLimits.MicroDollars is set but Config.Prices has no price for model %q, and a price of a similar name does not count: "+
 			"add one (Prices.Alias for another name of a priced model), give each member of a router its price, or set Config.AllowUnpriced", ModelName(cfg.Model))
 	}
 	if len(cfg.Middleware) > 0 {

@@ -8,6 +8,9 @@ import (
 )
 
 // ErrorKind classifies a model error, so that a loop or router can decide without reading messages.
+// A kind is itself an error for errors.Is, which finds it in every error that wraps a [ModelError]:
+//
+//	if errors.Is(err, agent.ErrRateLimit) { ... }
 type ErrorKind string
 
 // The kinds of model errors.
@@ -35,6 +38,9 @@ func (k ErrorKind) Retryable() bool {
 	}
 	return false
 }
+
+// Error returns the kind in words, such as "rate_limit".
+func (k ErrorKind) Error() string { return string(k) }
 
 // ModelError is the error every [Model] returns, whatever its provider.
 type ModelError struct {
@@ -70,14 +76,23 @@ func (e *ModelError) Error() string {
 // Unwrap returns the cause.
 func (e *ModelError) Unwrap() error { return e.Err }
 
-// AsModelError returns err as a *ModelError. It wraps an untyped error with [ErrUnknown], and
-// returns nil for nil.
+// Is reports whether target is the error's [ErrorKind].
+func (e *ModelError) Is(target error) bool {
+	kind, ok := target.(ErrorKind)
+	return ok && e.Kind == kind
+}
+
+// AsModelError returns err as a *ModelError. It wraps an untyped error with [ErrUnknown], or with
+// the [ErrorKind] that is in it, and returns nil for nil.
 func AsModelError(err error) *ModelError {
 	if err == nil {
 		return nil
 	}
 	if me, ok := errors.AsType[*ModelError](err); ok {
 		return me
+	}
+	if kind, ok := errors.AsType[ErrorKind](err); ok {
+		return &ModelError{Kind: kind, Err: err}
 	}
 	return &ModelError{Kind: ErrUnknown, Err: err}
 }

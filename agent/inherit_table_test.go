@@ -36,10 +36,11 @@ var inherited = map[string]kept{
 	"Checkpointer": own, // the run above takes its snapshot before the task begins
 	"Compactor":    zero, "ContextBudget": zero, "Artifacts": zero, "ResultBytes": zero,
 	"MaxOutput": same, "Temperature": same, "Effort": same, "Stop": same, "Seed": same,
-	"Output":  own, // the form of the answer of the whole run
-	"Purpose": own,
-	"Logger":  zero,
-	"Now":     zero, "NewID": zero, "Random": zero, "Sleep": zero,
+	"SessionLimits": own, // what a sub-agent spends counts towards the session of the run above
+	"Output":        own, // the form of the answer of the whole run
+	"Purpose":       own,
+	"Logger":        zero,
+	"Now":           zero, "NewID": zero, "Random": zero, "Sleep": zero,
 }
 
 // TestEveryFieldIsDecidedForSubAgents: each field of Config reaches a sub-agent as the table says.
@@ -115,8 +116,9 @@ func full(m Model) Config {
 		Middleware: []Middleware{func(next Handler) Handler {
 			return next
 		}},
-		Limits:     Limits{Steps: 1, Tokens: 2, MicroDollars: 3, Wall: 4, Verifications: 5, ArgBytes: 6, ResponseBytes: 7},
-		Repetition: Repetition{1, 2, 3}, Retry: Retry{Max: 1, Base: 2, Cap: 3, MaxWait: 4, IdleTimeout: 5},
+		Limits:        Limits{Steps: 1, Tokens: 2, MicroDollars: 3, Wall: 4, Verifications: 5, ArgBytes: 6, ResponseBytes: 7},
+		SessionLimits: SessionLimits{Tokens: 1, MicroDollars: 2},
+		Repetition:    Repetition{1, 2, 3}, Retry: Retry{Max: 1, Base: 2, Cap: 3, MaxWait: 4, IdleTimeout: 5},
 		Prices: Prices{"x": {}}, AllowUnpriced: true, Parallel: 3, ToolTimeout: 4, Grace: 5,
 		Verify:       func(context.Context, *Session) (string, error) { return "", nil },
 		Checkpointer: &fullStore{}, Compactor: &fullStore{}, ContextBudget: 5, Artifacts: &fullStore{}, ResultBytes: 6,

@@ -168,7 +168,7 @@ func (i Instructions) Nested() Middleware {
 	return func(next Handler) Handler {
 		return func(ctx context.Context, op *Op) error {
 			err := next(ctx, op)
-			if err != nil || op.Result == nil || op.Result.IsError {
+			if err != nil || op.Partial || op.Result == nil || op.Result.IsError {
 				return err
 			}
 			for _, in := range i.nestedFor(ctx, op.Effects) {

@@ -36,6 +36,7 @@ func (v *invoker) run(c *call) {
 		} else if !returned { // runtime.Goexit
 			res = ErrorResult("The tool %s ended its goroutine without a result. This is a fault of the tool; try another way.", c.tc.Name)
 		}
+		c.progress.drain()
 		v.batch.finish(c, v.agent.fitResult(v.ctx, c.tc.Name, res))
 	}()
 	res = v.wrap(c)
@@ -51,10 +52,12 @@ func (v *invoker) wrap(c *call) *ToolResult {
 		return v.perform(v.ctx, c, &c.tc)
 	}
 	tc := c.tc
-	op := &Op{Session: v.session, Step: c.step, Call: &tc}
+	op := &Op{Session: v.session, Step: c.step, Attempt: 1, Call: &tc}
 	op.run = func(ctx context.Context, op *Op) error {
+		op.Attempt = v.batch.try(c)
 		op.Result = v.perform(ctx, c, op.Call)
 		op.Effects = c.effects
+		op.Usage, op.MicroDollars, op.Estimated = c.bill.total()
 		return nil
 	}
 	if err := v.agent.handle(v.ctx, op); err != nil {

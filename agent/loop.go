@@ -236,7 +236,9 @@ func (r *run) keepResponse(resp *Response) error {
 	}
 	resp.Usage, meta.finish = meta.usage, resp.Finish
 	meta.estimated, r.broken, r.model.sent = meta.estimated || r.broken, false, false
-	r.account.charge(&meta, r.guess(resp))
+	guess := r.guess(resp)
+	r.account.charge(&meta, guess)
+	r.session.addGuess(guess)
 	r.prompt.tokens = resp.Usage.Total()
 	if len(resp.Message.Parts) == 0 {
 		return r.session.addSpend(&meta)

@@ -20,6 +20,7 @@ type mailbox struct {
 	watch  *watchdog               // notified when the caller is done with an event
 	left   bool                    // the caller left: yield must not be called again
 	spare  []Event                 // memory of the last queue
+	log    *debugLog               // logs what is sent; nil if nobody reads it
 
 	waiting atomic.Bool   // something was posted, or the loop must check for work for another reason
 	bell    chan struct{} // signalled by wake
@@ -35,6 +36,7 @@ func (m *mailbox) send(ev Event) bool {
 	if m.left {
 		return false
 	}
+	m.log.event(ev)
 	if !m.yield(ev, nil) {
 		m.leave()
 		return false

@@ -18,6 +18,8 @@ type modelCall struct {
 	routes  *routeTab
 	account *account
 
+	step, tries int // how often the request of this step was sent
+
 	sent bool // the request of the attempt was passed to the model, and is not paid for yet
 }
 
@@ -27,12 +29,15 @@ func (m *modelCall) attempt(step int) (*Response, error) {
 	m.stream.watch.stalled = false
 	m.routes.reset()
 	m.sent = false
+	if m.step != step {
+		m.step, m.tries = step, 0
+	}
 	req := m.prompt.fill()
 	if m.agent.handle == nil {
 		return m.once(m.ctx, req)
 	}
 	clone := *req // middleware may change the request of this call, not of the next
-	op := &Op{Session: m.session, Step: step, Request: &clone}
+	op := &Op{Session: m.session, Step: step, Attempt: m.tries + 1, Model: ModelName(m.agent.cfg.Model), Request: &clone}
 	asked := false
 	var first *Response
 	var failed error
@@ -46,7 +51,9 @@ func (m *modelCall) attempt(step int) (*Response, error) {
 			fallthrough
 		default:
 			asked = true
+			m.tries++
 			first, failed = m.once(ctx, op.Request)
+			m.quote(op, first, failed)
 		}
 		op.Response = first
 		return failed
@@ -63,6 +70,24 @@ func (m *modelCall) attempt(step int) (*Response, error) {
 		return nil, errors.New("agent: middleware changed the calls of a response that was streamed already; change or refuse the calls as they run")
 	}
 	return op.Response, nil
+}
+
+// quote sets what the attempts of the operation so far cost.
+func (m *modelCall) quote(op *Op, resp *Response, failed error) {
+	op.Attempt = m.tries
+	var u Usage
+	guess := false
+	switch {
+	case failed == nil:
+		u = resp.Usage
+	case m.sent:
+		u, guess = m.usage(m.stream.builder.response(), failed)
+	}
+	q := m.routes.quote(u)
+	if q.model != "" {
+		op.Model = q.model
+	}
+	op.Usage, op.MicroDollars, op.Estimated = op.Usage.Add(q.usage), op.MicroDollars+q.cost, op.Estimated || q.estimated || guess
 }
 
 // once reads one stream to its end, under the watchdog.

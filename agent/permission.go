@@ -1,6 +1,9 @@
 package agent
 
-import "context"
+import (
+	"context"
+	"strconv"
+)
 
 // Decision is the outcome of a permission check. Its zero value is [Deny].
 type Decision uint8
@@ -21,6 +24,30 @@ func (d Decision) String() string {
 		return "ask"
 	}
 	return "deny"
+}
+
+// MarshalText returns the text of String, or the number of a value that is none of the decisions.
+func (d Decision) MarshalText() ([]byte, error) {
+	if d > Allow {
+		return strconv.AppendUint(nil, uint64(d), 10), nil
+	}
+	return []byte(d.String()), nil
+}
+
+// UnmarshalText reads what MarshalText writes. A text that it does not know is [Deny].
+func (d *Decision) UnmarshalText(text []byte) error {
+	switch string(text) {
+	case "allow":
+		*d = Allow
+	case "ask":
+		*d = Ask
+	default:
+		n, _ := strconv.ParseUint(string(text), 10, 8)
+		if *d = Decision(n); *d <= Allow {
+			*d = Deny
+		}
+	}
+	return nil
 }
 
 // PermissionRequest is a call that a [Policy] has to decide on.

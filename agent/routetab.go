@@ -19,6 +19,8 @@ type routeTab struct {
 	priced  bool    // at least one had a price
 	pending []Route // for the log entry that records the call
 	err     error   // error of writing an entry
+	lost    quote   // attempts of the current call whose answers were discarded
+	model   string  // that gave the answer of the current call
 }
 
 // open subscribes the run to the reports of its routers.
@@ -34,7 +36,11 @@ func (t *routeTab) record(ev Routed) {
 	lost := !ev.Kept && !ev.Nested
 	t.mu.Lock()
 	t.routed = true
+	if lost {
+		t.lost = quote{usage: t.lost.usage.Add(ev.Usage), cost: t.lost.cost + ev.MicroDollars, estimated: t.lost.estimated || ev.Estimated}
+	}
 	if ev.Kept && !ev.Nested {
+		t.model = ev.Model
 		t.guessed = t.guessed || ev.Estimated
 		t.kept, t.cost, t.priced = t.kept.Add(ev.Usage), t.cost+ev.MicroDollars, true
 	}
@@ -56,7 +62,33 @@ func (t *routeTab) record(ev Routed) {
 func (t *routeTab) reset() {
 	t.mu.Lock()
 	t.kept, t.cost, t.priced, t.routed, t.guessed = Usage{}, 0, false, false, false
+	t.lost, t.model = quote{}, ""
 	t.mu.Unlock()
+}
+
+// quote is the cost of a model call, as an [Op] reports it.
+type quote struct {
+	usage     Usage
+	cost      int64
+	estimated bool
+	model     string // the member of a router that answered; empty if none reported
+}
+
+// quote returns what bill would return for usage u, with the attempts that were charged already
+// since the last quote.
+func (t *routeTab) quote(u Usage) quote {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.kept != (Usage{}) {
+		u = t.kept
+	}
+	cost := t.cost
+	if !t.priced && t.account.price != nil {
+		cost = t.account.price.Cost(u)
+	}
+	q := quote{u.Add(t.lost.usage), cost + t.lost.cost, t.guessed || t.lost.estimated, t.model}
+	t.lost = quote{}
+	return q
 }
 
 // reported reports whether a router has reported attempts of the current call, so that its usage

@@ -71,8 +71,11 @@ func (r *run) wire(yield func(Event, error) bool) {
 	a, s, cfg := r.agent, r.session, &r.agent.cfg
 	r.started = cfg.Now()
 	r.mode.readOnly = a.readOnly
-	r.out = mailbox{yield: yield, cancel: r.cancel, watch: &r.watch, bell: make(chan struct{}, 1)}
+	r.out = mailbox{yield: yield, cancel: r.cancel, watch: &r.watch, bell: make(chan struct{}, 1), log: newDebugLog(r.ctx, cfg.Logger, s.meta.ID)}
+	r.out.log.begin(ModelName(cfg.Model), s)
 	r.account = account{session: s, limits: &cfg.Limits, price: a.price, parent: a.parent, now: cfg.Now, started: r.started}
+	r.account.whole = cfg.sessionLimits(s)
+	r.account.before, r.account.beforeCost = s.spentBefore()
 	r.routes = routeTab{session: s, account: &r.account, out: &r.out}
 	r.routes.open()
 	r.tools = toolset{agent: a, session: s, mode: r.mode}
@@ -94,6 +97,10 @@ func (r *run) wire(yield func(Event, error) bool) {
 func (r *run) main(ctx context.Context, input []Part, yield func(Event, error) bool) {
 	if r.session == nil {
 		yield(nil, errors.New("agent: run: the session is nil; use agent.NewSession or agent.CreateSession"))
+		return
+	}
+	if err := r.agent.priced(r.session); err != nil {
+		yield(nil, err)
 		return
 	}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
@@ -126,6 +133,22 @@ func (r *run) main(ctx context.Context, input []Part, yield func(Event, error) b
 	r.cancel(errLeft)
 	r.batch.await()
 	r.conclude(err, cause)
+}
+
+// sessionLimits returns the limits of a session: its own, or those of the agent.
+func (c *Config) sessionLimits(s *Session) SessionLimits {
+	if s.meta.Limits != (SessionLimits{}) {
+		return s.meta.Limits
+	}
+	return c.SessionLimits
+}
+
+// priced returns an error if the session has a cost limit that a run of a could not keep.
+func (a *Agent) priced(s *Session) error {
+	if a.cfg.sessionLimits(s).MicroDollars <= 0 || a.price != nil || a.cfg.AllowUnpriced || ReportsCost(a.cfg.Model) {
+		return nil
+	}
+	return fmt.Errorf("agent: run: the session has a cost limit, but Config.Prices has no price for model %q: add one, or set Config.AllowUnpriced", ModelName(a.cfg.Model))
 }
 
 // unwind leaves a history in which every call that began has its result. It is needed if the run is

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync"
@@ -32,6 +33,7 @@ type Session struct {
 	redo    []CheckpointRef
 	usage   Usage
 	cost    int64
+	guessed int64 // tokens of answers without usage; only for the limits
 
 	note     string // note for the model at the start of the next run
 	entered  bool   // a run has used this session
@@ -52,6 +54,15 @@ type SessionMeta struct {
 	ForkAt  int               `json:"fork_at,omitempty"`   // number of messages taken from the parent
 	Dir     string            `json:"workspace,omitempty"` // the workspace, for listings
 	Labels  map[string]string `json:"labels,omitempty"`    // for the host's own use
+	Limits  SessionLimits     `json:"limits,omitzero"`     // what all runs of the session may spend together
+}
+
+// SessionLimits, of a session or of [Config], end every run of a session as soon as the session as a whole has spent so much: all
+// runs together, also before it was resumed, with compactions and sub-agents. Zero means no limit.
+// A run also ends at the [Limits] of its agent.
+type SessionLimits struct {
+	Tokens       int64 `json:"tokens,omitempty"`        // input plus output tokens
+	MicroDollars int64 `json:"micro_dollars,omitempty"` // cost; every model needs a known price, as for Limits.MicroDollars
 }
 
 // CheckpointRef links a checkpoint of the workspace to a place in the conversation.
@@ -64,10 +75,28 @@ type CheckpointRef struct {
 // ErrBusy is returned when a session already has an active run.
 var ErrBusy = errors.New("agent: session is in use by another run; wait for it or cancel it")
 
-// NewSession returns an empty session kept in memory.
-func NewSession() *Session { return &Session{now: time.Now} }
+// NewSession returns an empty session kept in memory, with a random id.
+func NewSession() *Session { return NewSessionWith(SessionOptions{}) }
 
-// ID returns the session's identifier; it is empty for a session in memory.
+// NewSessionWith returns an empty session kept in memory, with the given id, labels and limits.
+func NewSessionWith(opts SessionOptions) *Session {
+	s := &Session{now: opts.Now}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	s.meta = SessionMeta{ID: opts.ID, Created: s.now().UTC(), Dir: opts.Dir, Labels: opts.Labels, Limits: opts.Limits}
+	if s.meta.ID == "" {
+		s.meta.ID = newSessionID(s.meta.Created)
+	}
+	return s
+}
+
+// newSessionID returns an id of the time and random bits.
+func newSessionID(at time.Time) string {
+	return at.UTC().Format("20060102T150405") + "-" + rand.Text()[:10]
+}
+
+// ID returns the session's identifier.
 func (s *Session) ID() string { return s.meta.ID }
 
 // Meta returns the metadata that identifies the session.

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -64,6 +63,7 @@ type SessionOptions struct {
 	ID     string            // letters, digits, '_' and '-'; empty creates one from the time and random bits
 	Dir    string            // the workspace, for listings
 	Labels map[string]string // for the host's own use
+	Limits SessionLimits     // what all runs of the session may spend together; in OpenSession, zero keeps those of the log
 	NoSync bool              // do not wait for the disk: entries then survive a killed process, not a power cut
 	Now    func() time.Time  // nil means time.Now
 }
@@ -79,9 +79,9 @@ func CreateSession(dir string, opts SessionOptions) (*Session, error) {
 	}
 	id := opts.ID
 	if id == "" {
-		id = s.now().UTC().Format("20060102T150405") + "-" + rand.Text()[:10]
+		id = newSessionID(s.now())
 	}
-	s.meta = SessionMeta{ID: id, Created: s.now().UTC(), Dir: opts.Dir, Labels: opts.Labels}
+	s.meta = SessionMeta{ID: id, Created: s.now().UTC(), Dir: opts.Dir, Labels: opts.Labels, Limits: opts.Limits}
 	if err := s.createFile(dir, opts.NoSync); err != nil {
 		return nil, err
 	}
@@ -176,6 +176,9 @@ func openSession(f *os.File, opts SessionOptions) (*Session, *Recovery, error) {
 	}
 	if s.meta.ID == "" {
 		return nil, nil, errors.New("the log has no session entry; it is empty, or not a session")
+	}
+	if opts.Limits != (SessionLimits{}) {
+		s.meta.Limits = opts.Limits
 	}
 	size, err := f.Seek(0, 2)
 	if err != nil {

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"bufio"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -18,7 +17,8 @@ import (
 // with the rewritten history. A session on disk is forked into a file in the same directory, one in
 // memory in memory. Calls of the last message that have no result there receive a result that says
 // that their outcome is unknown. Plan, todo list and grants are copied; checkpoints are not, since
-// they belong to the workspace.
+// they belong to the workspace. The fork has spent nothing yet, and has the limits of s unless opts
+// has some.
 func (s *Session) Fork(n int, opts SessionOptions) (*Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -30,14 +30,17 @@ func (s *Session) Fork(n int, opts SessionOptions) (*Session, error) {
 	if opts.Now != nil {
 		f.now = opts.Now
 	}
-	f.meta = SessionMeta{ID: opts.ID, Created: f.now().UTC(), Parent: s.meta.ID, ForkAt: n, Dir: s.meta.Dir, Labels: opts.Labels}
+	f.meta = SessionMeta{ID: opts.ID, Created: f.now().UTC(), Parent: s.meta.ID, ForkAt: n, Dir: s.meta.Dir, Labels: opts.Labels, Limits: s.meta.Limits}
 	if opts.Dir != "" {
 		f.meta.Dir = opts.Dir
 	}
+	if opts.Limits != (SessionLimits{}) {
+		f.meta.Limits = opts.Limits
+	}
+	if f.meta.ID == "" {
+		f.meta.ID = newSessionID(f.now())
+	}
 	if log, ok := s.log.(*fileLog); ok {
-		if f.meta.ID == "" {
-			f.meta.ID = f.now().UTC().Format("20060102T150405") + "-" + rand.Text()[:10]
-		}
 		if err := f.createFile(filepath.Dir(log.f.Name()), opts.NoSync); err != nil {
 			return nil, fmt.Errorf("agent: fork session: %w", err)
 		}

@@ -32,6 +32,9 @@ func (l *loader) apply(e *Entry) error {
 			s.usage = s.usage.Add(*e.Usage)
 			s.cost += e.MicroDollars
 		}
+		if e.Message.Role == RoleAssistant && e.Usage != nil && *e.Usage == (Usage{}) {
+			s.guessed += s.estimate()
+		}
 	case EntryCall:
 		l.begin(*e.Call)
 	case EntryResult:

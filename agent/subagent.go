@@ -16,7 +16,7 @@ type SubAgentConfig struct {
 	// it too: its calls need the approval of both policies, and the caller's middleware surrounds
 	// its own. Its Limits are the budget for one task, further limited by what is left of the
 	// caller's budget. Every other field that is zero is the caller's, except for Tools,
-	// ToolSource, Verify, Checkpointer and Output. MaxOutput, Temperature, Effort, Stop and Seed
+	// ToolSource, Verify, Checkpointer, Output and SessionLimits. MaxOutput, Temperature, Effort, Stop and Seed
 	// are the caller's only if both use the same model.
 	Agent Config
 	// Effects of a task. The zero value means unknown, so that sub-agents run one after another.
@@ -105,7 +105,9 @@ func (t *subAgent) child(scope *callScope) (*Agent, error) {
 	if by.agent.depth >= t.cfg.MaxDepth {
 		return nil, fmt.Errorf("sub-agents may nest %d deep at most; do this task yourself", t.cfg.MaxDepth)
 	}
-	child, err := t.agent.under(by.agent, t.cfg.Agent)
+	above := *by.agent
+	above.capped = above.capped || by.account.whole.MicroDollars > 0
+	child, err := t.agent.under(&above, t.cfg.Agent)
 	if err != nil {
 		return nil, err
 	}
@@ -142,6 +144,7 @@ func report(ctx context.Context, run Run, scope *callScope) (*ToolResult, error)
 		return nil, fail
 	}
 	if scope != nil { // only recorded here: the runs above were already charged as it was spent
+		scope.call.bill.add(res.Usage, res.MicroDollars, res.Estimated != Usage{})
 		if err := scope.by.session.addSpend(&stepMeta{usage: res.Usage, cost: res.MicroDollars, estimated: res.Estimated != Usage{}}); err != nil {
 			return nil, err
 		}

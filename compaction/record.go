@@ -21,7 +21,7 @@ import (
 func (c *Compactor) Record() agent.Middleware {
 	return func(next agent.Handler) agent.Handler {
 		return func(ctx context.Context, op *agent.Op) error {
-			if err := next(ctx, op); err != nil {
+			if err := next(ctx, op); err != nil || op.Partial {
 				return err
 			}
 			switch {

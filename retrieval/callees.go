@@ -57,7 +57,7 @@ func (x *Index) calleesIn(defs []Symbol, path string) (out []Callee) {
 	if t.err != nil {
 		return nil
 	}
-	file, err := x.cfg.Parser.Of(path, t.content)
+	file, err := x.parser.Of(path, t.content)
 	if err != nil {
 		return nil
 	}

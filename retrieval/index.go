@@ -24,6 +24,8 @@ type Index struct {
 	cfg  Config
 	root *root
 
+	parser symbols.Parser // of cfg
+
 	words, trigrams, symbols *layer
 	embedding                *embedding // nil without an Embedder
 
@@ -115,15 +117,13 @@ func newIndex(ctx context.Context, dir string, cfg Config) (*Index, error) {
 		return nil, err
 	}
 	x.cfg.Ignore = cfg.ignored(abs, x.home)
-	if cfg.Parser == nil {
-		x.cfg.Parser = symbols.Plain{}
-	}
+	x.parser = parserOf(cfg.Parser)
 	opts := codestore.Options{MaxFileSize: cfg.MaxFileSize}
 	kinds := []struct {
 		to    **layer
 		stage string
 		f     codestore.Format
-	}{{&x.words, "index", wordsFormat()}, {&x.trigrams, "trigrams", trigramFormat()}, {&x.symbols, "symbols", symbolFormat(x.cfg.Parser)}}
+	}{{&x.words, "index", wordsFormat()}, {&x.trigrams, "trigrams", trigramFormat()}, {&x.symbols, "symbols", symbolFormat(x.parser)}}
 	if cfg.WordsOnly {
 		kinds = kinds[:1]
 	}

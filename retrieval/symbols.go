@@ -13,10 +13,6 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// Parser finds the definitions and references of a source file. The zero Config uses a parser in
-// pure Go; package retrieval/treesitter has one with grammars.
-type Parser = symbols.Parser
-
 // Symbol is one definition.
 type Symbol struct {
 	Path               string
@@ -46,7 +42,7 @@ type Reference struct {
 }
 
 // symbolFormat indexes definitions and references.
-func symbolFormat(p Parser) codestore.Format {
+func symbolFormat(p symbols.Parser) codestore.Format {
 	name := "symbols"
 	switch p := p.(type) {
 	case symbols.Plain:

@@ -338,15 +338,39 @@ func TestAutoReplacesWhatFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		var l ledger
-		res, err := ag.Run(l.trace(t.Context()), agent.NewSession(), agent.Text{Text: "do the work"}).Collect()
+		s := agent.NewSession()
+		res, err := ag.Run(l.trace(t.Context()), s, agent.Text{Text: "do the work"}).Collect()
 		if err != nil || res.Text() != "good" {
 			t.Errorf("%s: %+v, %v", tt.name, res, err)
 		}
-		if name, reason := who(t, a, inSession("", agent.PurposeAct, agent.UserText("do the work"))); name != "good" || reason != "stays with good, where the prompt is cached" {
+		if name, reason := who(t, a, inSession(s.ID(), agent.PurposeAct, agent.UserText("do the work"))); name != "good" || reason != "stays with good, where the prompt is cached" {
 			t.Errorf("%s: the next request goes to %q: %s", tt.name, name, reason)
 		}
 		if diff := cmp.Diff(tt.want, l.lines()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+// A conversation in memory has an id, by which the host reports how it went.
+func TestAutoLearnsFromMemorySessions(t *testing.T) {
+	a := newTestAuto(t, AutoConfig{Members: trio()})
+	ag, err := agent.New(agent.Config{Model: a})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, two := agent.NewSession(), agent.NewSession()
+	for _, s := range []*agent.Session{one, two} {
+		if res, err := ag.Run(t.Context(), s, agent.Text{Text: "do the work"}).Collect(); err != nil {
+			t.Fatal(res, err)
+		}
+	}
+	for _, s := range []*agent.Session{one, two} {
+		if err := a.Outcome(t.Context(), s.ID(), 1); err != nil {
+			t.Error(err)
+		}
+		if err := a.Outcome(t.Context(), s.ID(), 1); err == nil {
+			t.Error("an outcome was taken twice")
 		}
 	}
 }

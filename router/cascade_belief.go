@@ -1,18 +1,24 @@
 package router
 
-// Verdict is the result of checking an attempt.
-type Verdict uint8
+// Judgement is the result of checking an attempt. It is not an [github.com/luthier-dev/luthier/agent.Verdict], which decides
+// whether a tool call may run.
+type Judgement uint8
 
-// The verdicts. The zero value means that there is no opinion, for example because the check could
+// Verdict is the old name of Judgement.
+//
+// Deprecated: use [Judgement].
+type Verdict = Judgement
+
+// The judgements. The zero value means that there is no opinion, for example because the check could
 // not run.
 const (
-	Unchecked Verdict = iota
+	Unchecked Judgement = iota
 	Passed
 	Rejected
 )
 
-// String names the verdict.
-func (v Verdict) String() string {
+// String names the judgement.
+func (v Judgement) String() string {
 	switch v {
 	case Passed:
 		return "passed"
@@ -22,7 +28,7 @@ func (v Verdict) String() string {
 	return "unchecked"
 }
 
-func verdictOf(ok bool) Verdict {
+func verdictOf(ok bool) Judgement {
 	if ok {
 		return Passed
 	}
@@ -36,7 +42,7 @@ type Check struct {
 }
 
 // likelihood returns the probability of v for a right and for a wrong attempt.
-func (c Check) likelihood(v Verdict) (right, wrong float64) {
+func (c Check) likelihood(v Judgement) (right, wrong float64) {
 	switch v {
 	case Passed:
 		return 1 - c.FalseReject, c.FalseAccept
@@ -49,7 +55,7 @@ func (c Check) likelihood(v Verdict) (right, wrong float64) {
 // Tried is a candidate's attempt at the current task.
 type Tried struct {
 	Candidate int
-	Verdict   Verdict
+	Verdict   Judgement
 	Broken    bool // it returned nothing usable and is known to be wrong
 	Absent    bool // it could not try, for example because it was unreachable, so nothing is learned from it
 }

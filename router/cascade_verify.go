@@ -12,7 +12,7 @@ import (
 
 // Finding is the result of a check.
 type Finding struct {
-	Verdict  Verdict
+	Verdict  Judgement
 	Feedback string // description of the error, for the model that tries next
 }
 

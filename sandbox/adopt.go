@@ -34,7 +34,7 @@ type Adopter interface {
 func (l *local) self() *local { return l }
 
 func (l *local) Adopt(ctx context.Context, fork Sandbox) error {
-	f, ok := fork.(interface{ self() *local })
+	f, ok := As[interface{ self() *local }](fork)
 	if !ok || f.self() == l {
 		return fmt.Errorf("sandbox: adopt: %w", errNoFork)
 	}

@@ -50,7 +50,7 @@ func DryRunFork(ctx context.Context, over Adopter, cmd Cmd) (*Trial, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: dry run: %w", err)
 	}
-	in, ok := fork.(Adopter)
+	in, ok := As[Adopter](fork)
 	if !ok {
 		return nil, errors.Join(errors.New("sandbox: dry run: the fork cannot tell what changed in it"), fork.Close())
 	}

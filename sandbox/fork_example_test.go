@@ -41,14 +41,18 @@ func ExampleForker() {
 	}
 	defer first.Close()
 	run(first, "echo prepared > b.txt")
-	second, err := first.(sandbox.Forker).Fork(ctx)
+	forker, ok := sandbox.As[sandbox.Forker](first)
+	if !ok {
+		log.Fatal("this sandbox cannot be forked")
+	}
+	second, err := forker.Fork(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer second.Close()
 	run(first, "echo one > a.txt")
 	run(second, "echo two > a.txt")
-	if err := second.(sandbox.Exporter).Diff(ctx, sandbox.AtFork, os.Stdout); err != nil {
+	if err := sandbox.AbilitiesOf(second).Exporter.Diff(ctx, sandbox.AtFork, os.Stdout); err != nil {
 		log.Fatal(err)
 	}
 	// Output:
@@ -72,7 +76,7 @@ func ExampleExporter() {
 	}
 	defer sb.Close()
 	run(sb, "echo changed > a.txt; mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit")
-	_, err = sb.(sandbox.Exporter).Export(ctx, sandbox.ExportOptions{})
+	_, err = sandbox.AbilitiesOf(sb).Exporter.Export(ctx, sandbox.ExportOptions{})
 	var refused *sandbox.ReviewError
 	if errors.As(err, &refused) {
 		for _, f := range refused.Findings {
@@ -80,7 +84,7 @@ func ExampleExporter() {
 		}
 	}
 	run(sb, "rm -r .git")
-	if _, err := sb.(sandbox.Exporter).Export(ctx, sandbox.ExportOptions{}); err != nil {
+	if _, err := sandbox.AbilitiesOf(sb).Exporter.Export(ctx, sandbox.ExportOptions{}); err != nil {
 		log.Fatal(err)
 	}
 	b, _ := os.ReadFile(filepath.Join(dir, "a.txt"))
@@ -102,7 +106,7 @@ func ExampleAdopter() {
 	defer sb.Close()
 	var best sandbox.Sandbox
 	for _, text := range []string{"short", "the longest", "longer"} {
-		fork, err := sb.(sandbox.Forker).Fork(ctx)
+		fork, err := sandbox.AbilitiesOf(sb).Forker.Fork(ctx)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -112,7 +116,7 @@ func ExampleAdopter() {
 			best = fork
 		}
 	}
-	if err := sb.(sandbox.Adopter).Adopt(ctx, best); err != nil {
+	if err := sandbox.AbilitiesOf(sb).Adopter.Adopt(ctx, best); err != nil {
 		log.Fatal(err)
 	}
 	exit, err := sb.Exec(ctx, sandbox.Cmd{Args: []string{"cat", "a.txt"}})

@@ -189,3 +189,11 @@ func (p *plan) grants(cfg *Config, ws *workspace, grants []grant) {
 		p.add(m)
 	}
 }
+
+// grant is a host path that commands may use.
+type grant struct {
+	path     string
+	readOnly bool
+	owned    bool // named by the host: commands get the rights of its owner
+	pinned   bool // a part of the workspace, mounted over itself
+}

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -228,5 +229,20 @@ func TestGitOfLinkedWorkTrees(t *testing.T) {
 				t.Errorf("%s, %v: writing to the git directory outside says %q", tt.dir, cfg, got)
 			}
 		}
+	}
+}
+
+func init() {
+	// Makes the layer of a commit; the arguments are the store and the repository.
+	helpers["layers"] = func(a []string) error {
+		s, err := OpenLayers(a[0], LayersConfig{})
+		if err != nil {
+			return err
+		}
+		l, err := s.Commit(context.Background(), a[1], "HEAD")
+		if err != nil {
+			return err
+		}
+		return l.Close()
 	}
 }

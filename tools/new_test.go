@@ -44,7 +44,7 @@ func TestCall(t *testing.T) {
 		{"right", `{"path":"a","limit":3}`, `{"path":"a","limit":3}`, ""},
 		{"defaults", `{"path":"a"}`, `{"path":"a","limit":10}`, ""},
 		{"strict mode's nulls", `{"path":"a","limit":null,"timeout":null,"tags":null,"mode":null}`, `{"path":"a","limit":10}`, ""},
-		{"duration", `{"path":"a","timeout":"1m30s"}`, `{"path":"a","limit":10,"timeout":90000000000}`, ""},
+		{"duration", `{"path":"a","timeout":"1m30s"}`, `{"path":"a","limit":10,"timeout":"1m30s"}`, ""},
 		{"whole number", `{"path":"a","limit":5.0}`, `{"path":"a","limit":5}`, ""},
 		{"mended", `{'Path': 'a', 'limit': '4', 'tags': 'x',}`, `{"path":"a","limit":4,"tags":["x"]}` + "\n[Your arguments were repaired: removed a comma after the last element; wrote strings in double quotes; path: was named \"Path\"; limit: read the text as a number; tags: put the single value into a list. Write them in that form next time.]", ""},
 		{"cut off", `{"path":"a","tags":["x`, "", "edit was not run: the arguments are not valid JSON: at byte 22: the text ends inside a string"},

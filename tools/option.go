@@ -8,6 +8,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/jsonrepair"
+	"github.com/luthier-dev/luthier/internal/toolschema"
 )
 
 // Option configures a tool built by [New] or [NewRaw].
@@ -111,11 +112,11 @@ func WithRepair(r Repair) Option {
 }
 
 // WithExamples sets valid arguments to show to a model that called the tool wrongly. Each is
-// encoded as JSON, and must be accepted by the schema.
+// encoded as JSON in the way of [New], and must be accepted by the schema.
 func WithExamples(args ...any) Option {
 	return func(o *options) error {
 		for _, a := range args {
-			text, err := json.Marshal(a)
+			text, err := toolschema.Encode(a)
 			if err != nil {
 				return fmt.Errorf("encode example: %w", err)
 			}

@@ -1,11 +1,11 @@
 package tools
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/toolschema"
 )
 
 const doneText = "Done."
@@ -33,13 +33,11 @@ func toResult(out any) (*agent.ToolResult, error) {
 	case agent.Part:
 		return &agent.ToolResult{Parts: []agent.Part{out}}, nil
 	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(out); err != nil {
+	text, err := toolschema.Encode(out)
+	if err != nil {
 		return nil, fmt.Errorf("the call ran, but its result cannot be written as JSON: %w", err)
 	}
-	return agent.TextResult(string(bytes.TrimSuffix(buf.Bytes(), []byte("\n")))), nil
+	return agent.TextResult(string(text)), nil
 }
 
 // failed combines what a function returned along with its error: a result that it built, such as

@@ -104,7 +104,7 @@ func run(ctx context.Context, o options) (int, error) {
 			fmt.Fprintln(os.Stderr, "denied:", d)
 		}
 	}
-	if d, ok := sb.(sandbox.Differ); ok && o.verbose && !o.inPlace {
+	if d, ok := sandbox.As[sandbox.Differ](sb); ok && o.verbose && !o.inPlace {
 		changes, diffErr := d.Changes(ctx)
 		for _, c := range changes {
 			fmt.Fprintf(os.Stderr, "%-8s %s\n", c.Kind, c.Path)

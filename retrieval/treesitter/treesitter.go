@@ -20,7 +20,29 @@ import (
 // New returns the parser. It may be used by several indexes at once.
 func New() retrieval.Parser { return parser{treesitter.New()} }
 
-type parser struct{ symbols.Parser }
+type parser struct{ p symbols.Parser }
+
+// Of finds the symbols of a file.
+func (p parser) Of(path string, src []byte) (retrieval.FileSymbols, error) {
+	r, err := p.p.Of(path, src)
+	if err != nil {
+		return retrieval.FileSymbols{}, err
+	}
+	var out retrieval.FileSymbols
+	for _, d := range r.Defs {
+		out.Definitions = append(out.Definitions, retrieval.Definition{Name: d.Name, Kind: d.Kind, Container: d.Container, Signature: d.Signature,
+			StartLine: d.StartLine, EndLine: d.EndLine, Line: d.Line, DocLine: d.DocLine, Exported: d.Exported})
+	}
+	for _, u := range r.Refs {
+		out.Uses = append(out.Uses, retrieval.Use(u))
+	}
+	return out, nil
+}
+
+// Symbols returns the parser as package retrieval uses it, without the detour.
+func (p parser) Symbols() symbols.Parser { return named{p.p} }
+
+type named struct{ symbols.Parser }
 
 // Name distinguishes its symbols from those of other parsers in the cache.
-func (parser) Name() string { return "treesitter" }
+func (named) Name() string { return "treesitter" }

@@ -170,12 +170,12 @@ func (s *Server) changes(a *account, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, d, err := boxThatCan[sandbox.Differ](s, a, r, "tell what changed")
+	b, d, err := boxThatCan[sandbox.Differ](s, a, r, "tell what changed")
 	if err != nil {
 		return nil, err
 	}
 	var list []sandbox.Change
-	if full, ok := d.(sandbox.Adopter); ok {
+	if full, ok := sandbox.As[sandbox.Adopter](b.sb); ok {
 		list, err = full.ChangesSince(r.Context(), since)
 	} else if since == sandbox.AtSnapshot {
 		list, err = d.Changes(r.Context())
@@ -190,12 +190,12 @@ func (s *Server) review(a *account, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, d, err := boxThatCan[sandbox.Reviewer](s, a, r, "be reviewed")
+	b, d, err := boxThatCan[sandbox.Reviewer](s, a, r, "be reviewed")
 	if err != nil {
 		return nil, err
 	}
 	var rev *sandbox.Review
-	if full, ok := d.(sandbox.Adopter); ok {
+	if full, ok := sandbox.As[sandbox.Adopter](b.sb); ok {
 		rev, err = full.ReviewSince(r.Context(), since)
 	} else if since == sandbox.AtSnapshot {
 		rev, err = d.Review(r.Context())
@@ -230,7 +230,7 @@ func boxThatCan[T any](s *Server, a *account, r *http.Request, what string) (b *
 
 // can returns the box's sandbox as one of the optional interfaces.
 func can[T any](b *box, what string) (T, error) {
-	v, ok := b.sb.(T)
+	v, ok := sandbox.As[T](b.sb)
 	if !ok {
 		return v, fmt.Errorf("this server's sandboxes cannot %s: %w", what, errors.ErrUnsupported)
 	}

@@ -31,7 +31,7 @@ type Config struct {
 	Index Index
 	// Ask asks a person a question of the model. Nil means that nobody is there, and the model
 	// receives that answer.
-	Ask AskFunc
+	Ask QuestionFunc
 	// MemoryDir is the directory for the notes that the model keeps from one session to the next,
 	// one file per workspace. Empty means .luthier in the workspace itself, where people can read
 	// and commit them.
@@ -156,9 +156,15 @@ func (w *Workspace) Close() error {
 	return w.closeErr
 }
 
-// AskFunc asks a person a question and returns the answer. It may take any time and must return
-// when ctx ends.
-type AskFunc func(ctx context.Context, q Question) (string, error)
+// QuestionFunc asks a person a question of the model and returns the answer. It may take any time
+// and must return when ctx ends. An [agent.AskFunc] answers another kind of question: whether a call
+// may run.
+type QuestionFunc func(ctx context.Context, q Question) (string, error)
+
+// AskFunc is the old name of QuestionFunc.
+//
+// Deprecated: use [QuestionFunc].
+type AskFunc = QuestionFunc
 
 // Question is a question that a model asks a person.
 type Question struct {

@@ -1,6 +1,7 @@
 package coding
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,8 @@ type procLog struct {
 	fileErr error
 
 	recent  []byte        // the end of the output since the last progress display
+	trimmed bool          // recent does not begin with a whole line
+	held    int           // how often progress has held back an unfinished line
 	changed chan struct{} // closed when there is more to read
 	closed  bool
 }
@@ -46,6 +49,7 @@ func (l *procLog) Write(p []byte) (int, error) {
 	if n == 0 || l.closed {
 		return n, nil
 	}
+	l.trimmed = l.trimmed || len(l.recent)+n > maxRecent
 	l.recent = appendTail(l.recent, p, maxRecent)
 	if over := l.total+int64(n) > int64(l.limit); over {
 		if l.total <= int64(l.limit) {
@@ -135,12 +139,45 @@ func (l *procLog) more() (<-chan struct{}, int64) {
 	return l.changed, l.total
 }
 
-// progress returns the end of the output since the last call.
+// maxHeld is how many calls of progress hold back an unfinished line, such as a question of the
+// program.
+const maxHeld = 10
+
+// progress returns the end of the output since the last call, in whole lines, so that middleware
+// that looks for secrets does not get half of one. A line that stays unfinished is returned after
+// some calls.
 func (l *procLog) progress() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := show.Clean(lastBytes(l.recent, maxRecent))
-	l.recent = l.recent[:0]
+	end := bytes.LastIndexAny(l.recent, "\n\r") + 1
+	if end < len(l.recent) {
+		if l.held++; l.held > maxHeld {
+			end = len(l.recent)
+		}
+	}
+	return l.upTo(end)
+}
+
+// rest returns what progress has held back.
+func (l *procLog) rest() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.upTo(len(l.recent))
+}
+
+// upTo returns the end of recent up to a position and forgets it. l.mu is held.
+func (l *procLog) upTo(end int) string {
+	if end == 0 {
+		return ""
+	}
+	out := lastBytes(l.recent[:end], maxRecent)
+	if l.trimmed || end > maxRecent {
+		if i := bytes.IndexAny(out, "\n\r"); i >= 0 && i+1 < len(out) {
+			out = out[i+1:] // the rest of a line of which the beginning is lost
+		}
+	}
+	s := show.Clean(out)
+	l.recent, l.held, l.trimmed = append(l.recent[:0], l.recent[end:]...), 0, false
 	return s
 }
 

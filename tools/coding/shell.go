@@ -135,12 +135,12 @@ func (p *process) wait(ctx context.Context, limit time.Duration) waitResult {
 	defer timeout.Stop()
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
-	show := func() {
-		if s := p.log.progress(); s != "" {
+	show := func(s string) {
+		if s != "" {
 			agent.Progress(ctx, s)
 		}
 	}
-	defer show()
+	defer func() { show(p.log.rest()) }()
 	for {
 		select {
 		case <-p.p.Done():
@@ -150,7 +150,7 @@ func (p *process) wait(ctx context.Context, limit time.Duration) waitResult {
 		case <-timeout.C:
 			return waitTimeout
 		case <-tick.C:
-			show()
+			show(p.log.progress())
 		}
 	}
 }

@@ -279,6 +279,39 @@ func TestShellConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
+// TestProgressIsWholeLines: a secret is not shown in two halves, which no middleware would recognise.
+// A question without a line end is shown a little later.
+func TestProgressIsWholeLines(t *testing.T) {
+	log := newProcLog(1<<20, 1<<20)
+	defer log.close()
+	write := func(s string) { fmt.Fprint(log, s) }
+	expect := func(want string) {
+		t.Helper()
+		if got := log.progress(); got != want {
+			t.Errorf("progress %q, want %q", got, want)
+		}
+	}
+	write("one\ntoken hun")
+	expect("one\n")
+	expect("")
+	write("ter2\nthree")
+	expect("token hunter2\n")
+	if got := log.rest(); got != "three" {
+		t.Errorf("rest %q", got)
+	}
+	write("Continue? ")
+	for range maxHeld {
+		expect("")
+	}
+	expect("Continue? ")
+	write("x" + strings.Repeat("s", maxRecent) + "\nlast\n") // the beginning of the long line is lost
+	expect("last\n")
+	write(strings.Repeat("s", 3*maxRecent))
+	if got := log.rest(); len(got) == 0 || len(got) > maxRecent {
+		t.Errorf("a line without end: %d bytes", len(got))
+	}
+}
+
 // TestShellProgress: output is shown while the command is still running.
 func TestShellProgress(t *testing.T) {
 	needUnix(t)
