@@ -18,6 +18,12 @@ type (
 		kid      Node
 		min, max int
 	}
+	setNode struct {
+		kids     []Node
+		required []bool
+		sep      Node
+		some     bool
+	}
 	tokenNode  struct{ id int32 }
 	ruleNode   struct{ name string }
 	schemaNode struct {
@@ -36,6 +42,7 @@ func (classNode) isNode()  {}
 func (seqNode) isNode()    {}
 func (altNode) isNode()    {}
 func (repeatNode) isNode() {}
+func (setNode) isNode()    {}
 func (tokenNode) isNode()  {}
 func (ruleNode) isNode()   {}
 func (schemaNode) isNode() {}
@@ -56,6 +63,13 @@ func Repeat(part Node, min, max int) Node { return repeatNode{part, min, max} }
 
 // Opt matches part or the empty text.
 func Opt(part Node) Node { return repeatNode{part, 0, 1} }
+
+// Set matches its parts in any order, each at most once, with sep between them. A part for which
+// required is true must occur; a missing entry of required means false. If some is true, at least
+// one part must occur. A nil sep matches the empty text.
+func Set(parts []Node, required []bool, sep Node, some bool) Node {
+	return setNode{parts, required, sep, some}
+}
 
 // Token matches the token with the given id, such as a control token that no text produces.
 func Token(id int32) Node { return tokenNode{id} }

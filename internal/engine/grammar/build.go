@@ -70,6 +70,8 @@ func (b *builder) node(n Node) (int32, error) {
 		return b.list(opAlt, n.kids)
 	case repeatNode:
 		return b.repeat(n)
+	case setNode:
+		return b.set(n)
 	case tokenNode:
 		if n.id < 0 || int(n.id) >= b.p.v.size {
 			return 0, fmt.Errorf("no token %d: the vocabulary has %d", n.id, b.p.v.size)
@@ -112,7 +114,7 @@ func (b *builder) repeat(n repeatNode) (int32, error) {
 // its DFA would be too large.
 func (b *builder) fold(n Node) (id int32, ok bool, err error) {
 	switch n := n.(type) {
-	case litNode, tokenNode, ruleNode, schemaNode, nil:
+	case litNode, setNode, tokenNode, ruleNode, schemaNode, nil:
 		return 0, false, nil
 	case regexNode:
 		d, err := compilePattern(n.pattern, true)

@@ -39,6 +39,8 @@ func (m *machine) enter(id, parent int32) {
 		}
 	case opRepeat:
 		m.repeat(id, 0, parent)
+	case opSet:
+		m.enterSet(id, parent, make([]uint64, o.set.words))
 	case opToken, opObject, opArray:
 		m.emit(m.frame(id, 0, 0, parent))
 	}
@@ -104,6 +106,8 @@ func (m *machine) finish(f int32) {
 		m.sequence(fr.op, fr.pos, fr.parent)
 	case opRepeat:
 		m.repeat(fr.op, fr.pos, fr.parent)
+	case opSet:
+		m.finishSet(fr)
 	case opObject, opArray:
 		m.emit(f) // the frame is already after the value
 	}
