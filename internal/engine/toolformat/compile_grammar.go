@@ -64,6 +64,12 @@ func (c *controls) node(r *Rule) grammar.Node {
 		return grammar.Alt(c.nodes(r.Parts)...)
 	case Repeat:
 		return grammar.Repeat(c.node(r.Parts[0]), r.Min, r.Max)
+	case Set:
+		var sep grammar.Node
+		if r.Sep != nil {
+			sep = c.node(r.Sep)
+		}
+		return grammar.Set(c.nodes(r.Parts), r.Needs, sep, r.Min > 0)
 	case Free:
 		return grammar.Without(c.textOnly(r.Stops)...)
 	case Regex:

@@ -84,7 +84,9 @@ type grammarBuilder struct {
 	c     Choice
 	g     *Grammar
 	tools []Tool
-	next  *Rule // a call with its opening marker, if the prompt contains the opening marker of the first call
+
+	values *notation // of values that are not JSON
+	next   *Rule     // a call with its opening marker, if the prompt contains the opening marker of the first call
 }
 
 // triggers collects the texts that begin calls.

@@ -58,6 +58,17 @@ func (w *walker) walk(r *Rule) {
 		for range n {
 			w.walk(r.Parts[0])
 		}
+	case Set:
+		n := 0
+		for _, i := range w.r.Perm(len(r.Parts)) {
+			if !(i < len(r.Needs) && r.Needs[i]) && w.r.IntN(2) == 0 && !(n == 0 && r.Min > 0) {
+				continue
+			}
+			if n++; n > 1 && r.Sep != nil {
+				w.walk(r.Sep)
+			}
+			w.walk(r.Parts[i])
+		}
 	case Ref:
 		w.walk(w.g.Rules[r.Text])
 	case Free:
@@ -100,8 +111,22 @@ func (w *walker) regex(p string) string {
 	switch {
 	case strings.HasPrefix(p, "[a-zA-Z0-9]"):
 		return fmt.Sprintf("id%07d", w.r.IntN(1000000))
-	case strings.HasPrefix(p, "'"):
-		return `'it\'s "z"'`
+	case strings.HasSuffix(p, `"""`):
+		return `"""it's "a" \"\"\" or ""b"""`
+	case strings.HasSuffix(p, "'''"):
+		return `'''it's "a" \'\'\' or ''b'''`
+	case strings.HasPrefix(p, `"`):
+		return `"it's \x41\"\' ] }"`
+	case strings.HasSuffix(p, "'"):
+		return `'it\'s "z'`
+	case p == ` |\n[ \t]{0,60}`:
+		return []string{" ", "\n", "\n  \t"}[w.r.IntN(3)]
+	case strings.Contains(p, `[\s\S]{`):
+		return "z<z"
+	case strings.HasPrefix(p, "[^<]{"):
+		return "zz"
+	case strings.Contains(p, `*\s+`):
+		return map[bool]string{true: "3 z", false: "t z"}[strings.Contains(p, "0-9")]
 	case strings.HasPrefix(p, "[0-9]"):
 		return fmt.Sprint(w.r.IntN(100))
 	case strings.HasSuffix(p, "{2}"):

@@ -36,7 +36,7 @@ func (n nested) value(s string, schema *jsontree.Value) (string, bool) {
 	k := schemaKinds(n.root, schema, 0)
 	list := k == 0 || k&isArray != 0
 	for _, key := range keys {
-		list = list && (key == "item" || k == isArray)
+		list = list && (key == "item" || k&isArray != 0 && k&isObject == 0)
 	}
 	schema = n.branch(schema, list)
 	values := make([]string, len(inner))

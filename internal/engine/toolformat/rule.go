@@ -14,6 +14,7 @@ const (
 	Seq                    // Parts, one after the other
 	Alt                    // one of Parts
 	Repeat                 // Parts[0], Min to Max times; a negative Max means no limit
+	Set                    // Parts in any order, each at most once, with Sep between them; at least Min of them, which is 0 or 1
 	Free                   // any text in which none of Stops occurs
 	Regex                  // text that matches the pattern Text as a whole
 	Schema                 // JSON that is valid for Schema
@@ -26,8 +27,15 @@ type Rule struct {
 	Text     string
 	Parts    []*Rule
 	Min, Max int
+	Sep      *Rule  // nil means none
+	Needs    []bool // by part: whether it must occur
 	Stops    []string
 	Schema   json.RawMessage
+}
+
+// anyOrder matches parts in any order; needs tells the ones that must occur.
+func anyOrder(parts []*Rule, needs []bool, sep *Rule, least int) *Rule {
+	return &Rule{Kind: Set, Parts: parts, Needs: needs, Sep: sep, Min: least}
 }
 
 func lit(s string) *Rule                 { return &Rule{Kind: Lit, Text: s} }
