@@ -1,6 +1,7 @@
 package toolformat
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -86,6 +87,7 @@ type grammarBuilder struct {
 	tools []Tool
 
 	values *notation // of values that are not JSON
+	white  *Rule     // see space
 	next   *Rule     // a call with its opening marker, if the prompt contains the opening marker of the first call
 }
 
@@ -104,9 +106,9 @@ func (b *grammarBuilder) triggers() {
 
 // root matches a message.
 func (b *grammarBuilder) root() (*Rule, error) {
-	think, stops := b.reasoning(), b.contentStops()
+	stops := b.contentStops()
 	if b.c.Mode == NoCalls || len(b.tools) == 0 {
-		return seq(think, b.plain(stops)), nil
+		return b.thought(b.plain(stops), nil), nil
 	}
 	calls, err := b.anyCalls()
 	if err != nil {
@@ -116,18 +118,54 @@ func (b *grammarBuilder) root() (*Rule, error) {
 		return b.answered(a, calls, stops), nil
 	}
 	if b.c.Mode == Required && b.c.Exact {
-		return seq(think, calls), nil
+		return seq(b.reasoning(), calls), nil
 	}
+	marked := b.marked(calls)
+	calls = b.named(calls)
 	if b.c.Mode == Required {
-		return seq(layout(b.f.Layout.Begin), think, b.before(), calls, b.after()), nil
+		return seq(layout(b.f.Layout.Begin), b.thought(seq(b.before(), calls, b.after()), calls)), nil
 	}
 	if b.f.Bare == Whole {
-		return seq(think, alt(calls, seq(b.plain(stops), opt(b.marked(calls))))), nil
+		return seq(b.reasoning(), alt(calls, seq(b.plain(stops), opt(marked)))), nil
 	}
 	if b.f.Bare == Anywhere && b.f.Syntax == Python { // after a word, a bracket is an index
-		return seq(think, alt(b.plain(stops), seq(opt(seq(b.plain(stops), lit("\n"))), calls))), nil
+		return seq(b.reasoning(), alt(b.plain(stops), seq(opt(seq(b.plain(stops), lit("\n"))), calls))), nil
 	}
-	return seq(think, b.plain(stops), opt(seq(calls, b.after()))), nil
+	return b.thought(seq(b.plain(stops), opt(seq(calls, b.after()))), calls), nil
+}
+
+// thought matches reasoning and then a message. Where the format's models do so, a call or another
+// marker may end the reasoning in place of the closing marker. The parameter calls is nil if there
+// are none.
+func (b *grammarBuilder) thought(message, calls *Rule) *Rule {
+	t := b.f.Think
+	if b.c.Exact || len(t.Open) == 0 || len(t.Ends) == 0 && (!t.CallEnds || calls == nil) {
+		return seq(b.reasoning(), message)
+	}
+	message = b.named(message)
+	open := seq(free(b.thinkStops()...))
+	if !b.f.opensThinking(b.c.Prompt) {
+		open = seq(lit(t.Open[0]), open)
+	}
+	all := alt()
+	if t.CallEnds && calls != nil {
+		all.Parts = append(all.Parts, seq(calls, b.after()))
+	}
+	for _, end := range t.Ends {
+		all.Parts = append(all.Parts, seq(lit(end), message))
+	}
+	return alt(seq(b.reasoning(), message), seq(open, all))
+}
+
+// thinkStops returns the texts that must not occur in reasoning.
+func (b *grammarBuilder) thinkStops() []string {
+	stops := slices.Clone(b.f.Think.Close)
+	for _, m := range b.f.compile(ParserOptions{}).thinking.list {
+		if m.act == actPeek {
+			stops = append(stops, m.text)
+		}
+	}
+	return stops
 }
 
 // contentStops returns the texts that must not occur in an answer without calls.
@@ -238,13 +276,7 @@ func (b *grammarBuilder) reasoning() *Rule {
 		return nil
 	}
 	end := think.Close[0]
-	stops := slices.Clone(think.Close)
-	for _, m := range b.f.compile(ParserOptions{}).thinking.list {
-		if m.act == actPeek {
-			stops = append(stops, m.text)
-		}
-	}
-	rest := seq(free(stops...), lit(end), space())
+	rest := seq(free(b.thinkStops()...), lit(end), space())
 	if b.f.opensThinking(b.c.Prompt) {
 		return rest
 	}
@@ -302,8 +334,11 @@ func (b *grammarBuilder) calls(w Wrap) (*Rule, error) {
 		return b.listOrNot(w, one, one), nil
 	}
 	sep := layout(f.Layout.Sep)
-	if f.Layout.Sep == "" {
+	switch {
+	case f.Layout.Sep == "":
 		sep = space()
+	case f.Syntax == Object && f.Layout.List && !b.c.Exact:
+		sep = seq(b.space(), lit(strings.TrimSpace(f.Layout.Sep)), b.space())
 	}
 	if f.Layout.One {
 		section := f.inSection(w, one)
@@ -352,7 +387,49 @@ func (b *grammarBuilder) call(t Tool) (*Rule, error) {
 		pattern = anyID
 	}
 	id := seq(lit(`"`), regex(pattern), lit(`"`))
-	return b.f.callRule(b.f.callWrap(), t.Name, args, regex(`[0-9]{1,2}`), id), nil
+	if b.f.Syntax == Object && !b.c.Exact {
+		return b.object(t.Name, args, id), nil
+	}
+	return b.f.callRule(b.f.callWrap(), t.Name, args, regex(`[0-9]{1,4}`), id), nil
+}
+
+// object matches a call of the Object syntax: its members in any order, with any white space and
+// with the type that some models add.
+func (b *grammarBuilder) object(name string, args, id *Rule) *Rule {
+	l := b.f.Layout
+	if b.f.NameIsKey {
+		return seq(lit("{"), b.space(), lit(quote(name)), b.colon(), args, b.space(), lit("}"))
+	}
+	pair := func(value *Rule, keys ...string) *Rule {
+		names := alt()
+		for _, k := range keys {
+			if k != "" && !slices.ContainsFunc(names.Parts, func(r *Rule) bool { return r.Text == quote(k) }) {
+				names.Parts = append(names.Parts, lit(quote(k)))
+			}
+		}
+		return seq(names, b.colon(), value)
+	}
+	parts := []*Rule{
+		pair(lit(quote(name)), cmp.Or(l.Name, "name")),
+		pair(args, cmp.Or(l.Arguments, "arguments"), "arguments", "parameters"),
+		pair(lit(`"function"`), "type"),
+	}
+	if l.ID != "" {
+		parts = append(parts, pair(id, l.ID))
+	}
+	sep := seq(lit(","), b.space())
+	return seq(lit("{"), b.space(), anyOrder(parts, []bool{true, true}, sep, 0), b.space(), lit("}"))
+}
+
+// colon matches the text between a key and its value.
+func (b *grammarBuilder) colon() *Rule { return seq(lit(":"), b.space()) }
+
+// space matches white space of JSON: none, blanks, or a line break and indentation.
+func (b *grammarBuilder) space() *Rule {
+	if b.white == nil {
+		b.white = b.named(regex(`(?:\r?\n)?[ \t]{0,40}`))
+	}
+	return b.white
 }
 
 // stops returns the texts that must not occur in the text of a channel.
@@ -364,20 +441,29 @@ func (ch *Channels) stops() []string {
 	return stops
 }
 
-// thoughts matches the reasoning in front of a message with channels.
-func (b *grammarBuilder) thoughts() *Rule {
+// thoughts matches the reasoning in front of a message with channels, and what the model says to
+// the user before it calls.
+func (b *grammarBuilder) thoughts(preambles bool) *Rule {
 	ch := b.f.Channels
 	if ch.Thought == "" {
 		return nil
 	}
-	return many(seq(lit(ch.Thought+ch.Message), free(ch.stops()...), lit(ch.Next)))
+	head := alt(lit(ch.Thought + ch.Message))
+	if preambles && ch.Preamble != "" && !b.c.Exact {
+		head.Parts = append(head.Parts, lit(ch.Preamble+ch.Message))
+	}
+	return many(seq(head, free(ch.stops()...), lit(ch.Next)))
 }
 
 // channels matches a message of a format with channels.
 func (b *grammarBuilder) channels() (*Rule, error) {
 	ch := b.f.Channels
-	say := seq(lit(ch.Answer+ch.Message), free(ch.stops()...))
-	think := b.thoughts()
+	head := alt(lit(ch.Answer + ch.Message))
+	if ch.Preamble != "" && !b.c.Exact {
+		head.Parts = append(head.Parts, lit(ch.Preamble+ch.Message))
+	}
+	say := seq(head, free(ch.stops()...))
+	think := b.thoughts(true)
 	if b.c.Mode == NoCalls || len(b.tools) == 0 {
 		return seq(think, say), nil
 	}

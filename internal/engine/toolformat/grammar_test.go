@@ -119,6 +119,8 @@ func (w *walker) regex(p string) string {
 		return `"it's \x41\"\' ] }"`
 	case strings.HasSuffix(p, "'"):
 		return `'it\'s "z'`
+	case p == `(?:\r?\n)?[ \t]{0,40}`:
+		return []string{"", " ", "\n", "\r\n\t  "}[w.r.IntN(4)]
 	case p == ` |\n[ \t]{0,60}`:
 		return []string{" ", "\n", "\n  \t"}[w.r.IntN(3)]
 	case strings.Contains(p, `[\s\S]{`):

@@ -63,13 +63,21 @@ func seq(parts ...*Rule) *Rule {
 	return r
 }
 
-// layout matches text of a layout exactly; if the text is only white space, the rule also matches
-// the empty text.
+// layout matches text of a layout; the white space around the text may be absent.
 func layout(s string) *Rule {
-	if strings.TrimSpace(s) == "" && s != "" {
+	text := strings.TrimSpace(s)
+	if text == "" && s != "" {
 		return opt(lit(s))
 	}
-	return lit(s)
+	before, after, _ := strings.Cut(s, text)
+	r := lit(text)
+	if before != "" {
+		r = seq(opt(lit(before)), r)
+	}
+	if after != "" {
+		r = seq(r, opt(lit(after)))
+	}
+	return r
 }
 
 // space matches a small amount of white space, or none. White space for it is never written.
