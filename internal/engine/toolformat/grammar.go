@@ -88,6 +88,7 @@ type grammarBuilder struct {
 
 	values *notation // of values that are not JSON
 	white  *Rule     // see space
+	tags   *Rule     // see anyTags
 	next   *Rule     // a call with its opening marker, if the prompt contains the opening marker of the first call
 }
 

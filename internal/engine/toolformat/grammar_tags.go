@@ -34,7 +34,10 @@ func (b *grammarBuilder) tagged(root, schema *jsontree.Value, where place, depth
 	switch {
 	case k&isArray != 0 && k&isObject == 0:
 		items := s.Get("items")
-		if items == nil || items.Kind != jsontree.Object || hasAny(s, "uniqueItems", "contains", "minContains", "maxContains", "prefixItems", "additionalItems", "unevaluatedItems", "not", "allOf", "if", "enum", "const") {
+		if items == nil {
+			items = jsontree.NewObject()
+		}
+		if items.Kind != jsontree.Object || hasAny(s, "uniqueItems", "contains", "minContains", "maxContains", "prefixItems", "additionalItems", "unevaluatedItems", "not", "allOf", "if", "enum", "const") {
 			return nil
 		}
 		item := b.tag(root, items, "item", where, depth)
@@ -53,8 +56,11 @@ func (b *grammarBuilder) tagged(root, schema *jsontree.Value, where place, depth
 // would be an empty string.
 func (b *grammarBuilder) taggedObject(root, s *jsontree.Value, where place, depth int) *Rule {
 	props := s.Get("properties")
-	if props == nil || len(props.Members) == 0 || hasAny(s, demanding...) {
+	if hasAny(s, demanding...) {
 		return nil
+	}
+	if props == nil || len(props.Members) == 0 {
+		return b.taggedDict(root, s, where, depth)
 	}
 	var args []argument
 	for _, m := range props.Members {
@@ -67,8 +73,52 @@ func (b *grammarBuilder) taggedObject(root, s *jsontree.Value, where place, dept
 	return b.ordered(args, nil, 1)
 }
 
+// taggedDict matches an object with any keys as tags. The grammar cannot require that a closing tag
+// has the name of its opening tag; the parser does without.
+func (b *grammarBuilder) taggedDict(root, s *jsontree.Value, where place, depth int) *Rule {
+	values := s.Get("additionalProperties")
+	switch {
+	case s.Get("required") != nil:
+		return nil
+	case values == nil || open(values):
+		values = jsontree.NewObject()
+	case values.Kind != jsontree.Object:
+		return nil
+	}
+	inside := b.tagText(root, values, where, depth)
+	if inside == nil {
+		return nil
+	}
+	mark, name := b.f.Param.Nested, regex(`[A-Za-z_][A-Za-z0-9_.-]{0,63}`)
+	one := seq(lit(mark), name, lit(">"), inside, lit(mark+"/"), name, lit(">"))
+	return seq(one, many(one))
+}
+
+// anyTags matches any value inside a tag.
+func (b *grammarBuilder) anyTags() *Rule {
+	if b.tags == nil {
+		b.tags = b.named(nil)
+		mark, name := b.f.Param.Nested, regex(`[A-Za-z_][A-Za-z0-9_.-]{0,63}`)
+		one := seq(lit(mark), name, lit(">"), b.tags, lit(mark+"/"), name, lit(">"))
+		b.g.Rules[b.tags.Text] = alt(free(mark), seq(one, many(one)))
+	}
+	return b.tags
+}
+
 // tag matches one element.
 func (b *grammarBuilder) tag(root, schema *jsontree.Value, key string, where place, depth int) *Rule {
+	inside := b.tagText(root, schema, where, depth)
+	if inside == nil {
+		return nil
+	}
+	return seq(lit(b.f.Param.Nested+key+">"), inside, lit(b.f.Param.closing(key)))
+}
+
+// tagText matches the text of an element.
+func (b *grammarBuilder) tagText(root, schema *jsontree.Value, where place, depth int) *Rule {
+	if open(simple(root, schema)) {
+		return b.anyTags()
+	}
 	where.closer = b.f.Param.Nested
 	strs, others := split(root, schema, 0)
 	all := alt()
@@ -85,5 +135,5 @@ func (b *grammarBuilder) tag(root, schema *jsontree.Value, key string, where pla
 			all.Parts = append(all.Parts, tags)
 		}
 	}
-	return seq(lit(b.f.Param.Nested+key+">"), all, lit(b.f.Param.closing(key)))
+	return all
 }

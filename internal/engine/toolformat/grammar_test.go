@@ -123,12 +123,22 @@ func (w *walker) regex(p string) string {
 		return []string{"", " ", "\n", "\r\n\t  "}[w.r.IntN(4)]
 	case p == ` |\n[ \t]{0,60}`:
 		return []string{" ", "\n", "\n  \t"}[w.r.IntN(3)]
+	case strings.Contains(p, `(?![\s\S]*<)[\s\S]{`):
+		return "zz"
+	case strings.HasPrefix(p, "[A-Za-z_]"):
+		return []string{"key", "KEY_2", "a.b-c"}[w.r.IntN(3)]
 	case strings.Contains(p, `[\s\S]{`):
 		return "z<z"
 	case strings.HasPrefix(p, "[^<]{"):
 		return "zz"
-	case strings.Contains(p, `*\s+`):
+	case strings.Contains(p, `]\S*\s+`):
 		return map[bool]string{true: "3 z", false: "t z"}[strings.Contains(p, "0-9")]
+	case strings.Contains(p, `\{\s*[{`):
+		return "{ {z}}"
+	case strings.Contains(p, `\{(?:`):
+		return "{z}\n z "
+	case strings.Contains(p, `\[(?:`):
+		return "[z](z)"
 	case strings.HasPrefix(p, "[0-9]"):
 		return fmt.Sprint(w.r.IntN(100))
 	case strings.HasSuffix(p, "{2}"):

@@ -19,6 +19,17 @@ type place struct {
 // inside matches the text of an argument: strings as they are, other values as JSON or in the
 // Python style, and objects and lists also as tags if the format nests them.
 func (b *grammarBuilder) inside(where place, root, schema *jsontree.Value) (*Rule, error) {
+	plain, err := b.contents(where, root, schema)
+	if err != nil || !where.cdata || b.c.Exact {
+		return plain, err
+	}
+	where.closer, where.cdata = cdataClose, false
+	markup, err := b.contents(where, root, schema)
+	return alt(plain, seq(lit(cdataOpen), markup, lit(cdataClose))), err
+}
+
+// contents is like inside, without the marks around text with markup.
+func (b *grammarBuilder) contents(where place, root, schema *jsontree.Value) (*Rule, error) {
 	strs, others := split(root, schema, 0)
 	all := alt()
 	for _, s := range strs {
@@ -32,11 +43,7 @@ func (b *grammarBuilder) inside(where place, root, schema *jsontree.Value) (*Rul
 		if tags := b.tagged(root, s, where, 0); tags != nil {
 			all.Parts = append(all.Parts, tags)
 		}
-		value := b.value(root, s)
-		all.Parts = append(all.Parts, value)
-		if where.cdata && schemaKinds(root, s, 0)&(isObject|isArray) != 0 {
-			all.Parts = append(all.Parts, seq(lit(cdataOpen), value, lit(cdataClose)))
-		}
+		all.Parts = append(all.Parts, b.value(root, s))
 	}
 	if len(all.Parts) == 1 {
 		return all.Parts[0], nil
@@ -58,34 +65,85 @@ func (b *grammarBuilder) text(where place, s *jsontree.Value, others []*jsontree
 	case "minLength", "maxLength":
 		return b.limited(where, s), nil
 	case "pattern":
-		if p := s.Get("pattern").Text(); s.Get("minLength") == nil && s.Get("maxLength") == nil && !strings.Contains(p, where.closer[:1]) &&
-			strings.HasPrefix(p, "^") && strings.HasSuffix(p, "$") {
-			return regex(p), nil
+		if s.Get("minLength") == nil && s.Get("maxLength") == nil {
+			return where.matching(s.Get("pattern").Text()), nil
 		}
 	}
 	return nil, &UnsupportedError{where.tool, where.key, keyword}
+}
+
+// without is a pattern before text that does not contain the closing marker.
+func (w place) without() string {
+	if w.cdata {
+		return `(?![\s\S]*<)`
+	}
+	return `(?![\s\S]*` + regexp.QuoteMeta(w.closer) + `)`
+}
+
+// matching matches text in which the pattern p occurs. The alternatives of p are separate rules,
+// because each has its own anchors.
+func (w place) matching(p string) *Rule {
+	all := alt()
+	for _, one := range alternatives(p) {
+		before, after := `[\s\S]*`, `[\s\S]*`
+		if body, ok := strings.CutPrefix(one, "^"); ok {
+			one, before = body, ""
+		}
+		if body, ok := strings.CutSuffix(one, "$"); ok && (len(body)-len(strings.TrimRight(body, `\`)))%2 == 0 {
+			one, after = body, ""
+		}
+		all.Parts = append(all.Parts, regex(w.without()+before+"(?:"+one+")"+after))
+	}
+	return all
+}
+
+// alternatives splits a pattern at the bars that are in no group.
+func alternatives(p string) []string {
+	var out []string
+	depth, class, start := 0, false, 0
+	for i := 0; i < len(p); i++ {
+		switch c := p[i]; {
+		case c == '\\':
+			i++
+		case class:
+			class = c != ']'
+		case c == '[':
+			class = true
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case c == '|' && depth == 0:
+			out, start = append(out, p[start:i]), i+1
+		}
+	}
+	return append(out, p[start:])
 }
 
 // limited matches a string of limited length.
 func (b *grammarBuilder) limited(where place, s *jsontree.Value) *Rule {
 	const most = 64 // above it, the automaton that also looks for the marker is too large
 	lo, hi := length(s, "minLength"), length(s, "maxLength")
-	free := `(?![\s\S]*` + regexp.QuoteMeta(where.closer) + `)[\s\S]`
-	if where.cdata {
-		free = "[^<]"
-	}
 	// Where the automaton would be too large, the first character of the closing marker is excluded,
 	// so that the counted text cannot include a part of the marker.
 	not := "[^" + regexp.QuoteMeta(where.closer[:1]) + "]"
 	switch {
 	case hi >= 0 && hi <= most:
-		return regex(free + fmt.Sprintf("{%d,%d}", max(lo, 0), hi))
+		return regex(where.without() + fmt.Sprintf(`[\s\S]{%d,%d}`, max(lo, 0), hi))
 	case hi >= 0:
 		return regex(not + fmt.Sprintf("{%d,%d}", max(lo, 0), hi))
 	case lo <= most:
-		return regex(free + fmt.Sprintf("{%d,}", lo))
+		return regex(where.without() + fmt.Sprintf(`[\s\S]{%d,}`, lo))
 	}
-	return seq(regex(not+fmt.Sprintf("{%d}", lo)), b.looksLikeText(where, 0))
+	return seq(regex(not+fmt.Sprintf("{%d}", lo)), where.free())
+}
+
+// free matches any text that does not end its place.
+func (w place) free() *Rule {
+	if w.cdata {
+		return free("<")
+	}
+	return free(w.closer)
 }
 
 // length returns the value of a keyword that limits a length, or -1.
@@ -104,33 +162,33 @@ func length(s *jsontree.Value, keyword string) int {
 // looksLikeText matches text that does not end its place, and that is not read as one of the
 // excluded kinds.
 func (b *grammarBuilder) looksLikeText(where place, exclude kinds) *Rule {
-	rest := free(where.closer)
-	if where.cdata {
-		rest = free("<")
-	}
-	closer := regexp.QuoteMeta(where.closer[:1])
-	words, brackets := "", ""
+	first, more := "", []string{}
 	if exclude&isNumber != 0 {
-		words += `0-9+\-.`
+		first += `0-9+\-.`
 	}
 	if exclude&(isBool|isNull) != 0 {
-		words += `tfnTFN`
+		first += `tfnTFN`
 	}
-	if exclude&(isObject|isArray) != 0 {
-		brackets = `{\[`
-		if b.f.Param.Nested != "" {
-			brackets += regexp.QuoteMeta(b.f.Param.Nested[:1])
-		}
+	if first != "" { // a number or a constant has no space inside
+		more = append(more, "["+first+`]\S*\s+\S[\s\S]*`)
 	}
-	if words+brackets == "" {
-		if where.cdata {
-			return alt(rest, seq(lit(cdataOpen), free(cdataClose), lit(cdataClose)))
-		}
-		return rest
+	if exclude&isObject != 0 { // an object begins with a key and ends with a bracket
+		first += `{`
+		more = append(more, `\{\s*[{\[(:,=)\]][\s\S]*`, `\{(?:[\s\S]*[^\s}])?\s*`)
 	}
-	all := alt(opt(seq(regex(`[^\s`+words+brackets+closer+"]"), rest)))
-	if words != "" { // a number or a constant has no space inside
-		all.Parts = append(all.Parts, seq(regex("["+words+`][^\s`+closer+`]*\s+[^\s`+closer+"]"), rest))
+	if exclude&isArray != 0 {
+		first += `\[`
+		more = append(more, `\[(?:[\s\S]*[^\s\]])?\s*`)
+	}
+	if first == "" {
+		return where.free()
+	}
+	if n := b.f.Param.Nested; n != "" && exclude&(isObject|isArray) != 0 {
+		where.closer = n
+	}
+	all := alt(lit(""), regex(where.without()+`[^\s`+first+`][\s\S]*`))
+	for _, p := range more {
+		all.Parts = append(all.Parts, regex(where.without()+p))
 	}
 	return all
 }
