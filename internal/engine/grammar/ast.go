@@ -35,6 +35,10 @@ type (
 		stops   []string
 		consume bool
 	}
+	limitNode struct {
+		stops    []string
+		min, max int
+	}
 )
 
 func (litNode) isNode()    {}
@@ -48,6 +52,7 @@ func (ruleNode) isNode()   {}
 func (schemaNode) isNode() {}
 func (regexNode) isNode()  {}
 func (untilNode) isNode()  {}
+func (limitNode) isNode()  {}
 
 // Lit matches exactly this text.
 func Lit(text string) Node { return litNode{text} }
@@ -89,6 +94,9 @@ func Until(stops ...string) Node { return untilNode{stops, true} }
 
 // Without matches text of any length that contains none of the stops.
 func Without(stops ...string) Node { return untilNode{stops, false} }
+
+// Limited is like Without, for text of min to max code points; a negative max means no limit.
+func Limited(min, max int, stops ...string) Node { return limitNode{stops, min, max} }
 
 // SchemaOptions controls the layout of JSON text.
 type SchemaOptions struct {

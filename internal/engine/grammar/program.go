@@ -17,7 +17,7 @@ type opKind uint8
 const (
 	opFail   opKind = iota // matches no text
 	opLit                  // exactly these bytes
-	opString               // the language of a lexer; min and max count code points of an unconstrained JSON string
+	opString               // the language of a lexer; min and max count code points of an unconstrained JSON string or of text
 	opSeq                  // children one after the other
 	opAlt                  // any child
 	opRepeat               // the child min to max times; max < 0 means no limit

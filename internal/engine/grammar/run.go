@@ -47,7 +47,7 @@ func (m *machine) enter(id, parent int32) {
 }
 
 func (m *machine) enterString(id int32, o *op, lex, n, parent int32) {
-	if a := o.lex.acc[lex]; a >= 0 {
+	if a := o.lex.acc[lex]; a >= 0 && n >= o.min {
 		m.finish(parent)
 	}
 	if *o.lex.firsts(lex) != (byteSet{}) {
@@ -160,7 +160,7 @@ func (o *op) advance(s, n int32, b byte) (int32, bool) {
 	if o.lex.states[s].kind != lexBase {
 		return n, true
 	}
-	if b == '"' {
+	if b == '"' && o.lex.json {
 		return n, n >= o.min
 	}
 	if o.max < 0 {

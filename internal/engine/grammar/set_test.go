@@ -88,3 +88,58 @@ func fits(g *Grammar, text string) bool {
 	}
 	return g.Accepts(s)
 }
+
+// TestLimited checks that text of limited length is counted in code points, that it may contain the
+// beginning of the stop, and that masks agree with the texts.
+func TestLimited(t *testing.T) {
+	v := byteVocab("ab", "é<", "</x>", "a</", "x>", "zzzz", "日本", "a\"b")
+	for _, c := range []struct {
+		min, max int
+		yes, no  []string
+	}{
+		{0, 3, []string{"", "a", "abc", "é日<", "</x", `a"b`}, []string{"abcd", "日本語é", "a</x>b"}},
+		{2, -1, []string{"ab", "é日", "<<<</x", strings.Repeat("x", 300), `""`}, []string{"", "a", "日", "</x>ab"}},
+		{2, 2, []string{"ab", "日本", "</"}, []string{"a", "abc", ""}},
+		{0, 400, []string{strings.Repeat("<", 400), strings.Repeat("日", 400)}, []string{strings.Repeat("<", 401)}},
+	} {
+		g, err := Compile(Seq(Limited(c.min, c.max, "</x>"), Lit("</x>")), v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range c.yes {
+			if !fits(g, text+"</x>") {
+				t.Errorf("%d to %d: refused %q", c.min, c.max, text)
+			}
+		}
+		for _, text := range c.no {
+			if fits(g, text+"</x>") {
+				t.Errorf("%d to %d: accepted %q", c.min, c.max, text)
+			}
+		}
+		r := rand.New(rand.NewPCG(2, 3))
+		mask := make([]uint64, v.words)
+		for range 40 {
+			s := g.Start()
+			for range 12 {
+				g.Mask(s, mask)
+				var may []int32
+				for id := range int32(v.size) {
+					_, ok := g.Next(s, id)
+					if in := mask[id>>6]>>(id&63)&1 != 0; !v.isEnd(id) && in != ok {
+						t.Fatalf("%d to %d: the mask says %v about %q", c.min, c.max, in, v.pieces[id])
+					}
+					if ok && !v.isEnd(id) {
+						may = append(may, id)
+					}
+				}
+				if len(may) == 0 {
+					break
+				}
+				s, _ = g.Next(s, may[r.IntN(len(may))])
+			}
+		}
+	}
+	if _, err := Compile(Limited(3, 2, "x"), v); err == nil {
+		t.Error("3 to 2 characters compile")
+	}
+}

@@ -309,7 +309,8 @@ func (b *grammarBuilder) pythonNotation() *notation {
 			anyString.Parts = append(anyString.Parts, regex(q+q+q+"(?:"+q+"{0,2}(?:[^"+q+`\\]|\\[\s\S]))*`+q+q+q))
 		}
 	}
-	space := &Rule{Kind: Repeat, Max: 1, Parts: []*Rule{regex(` |\n[ \t]{0,60}`)}}
+	anyString = b.named(anyString)
+	space := b.space()
 	return &notation{
 		word:      map[string][]string{"true": {"true", "True"}, "false": {"false", "False"}, "null": {"null", "None"}},
 		anyString: anyString,
@@ -346,10 +347,7 @@ func pythonLimited(s *jsontree.Value) *Rule {
 		}
 		return alt(asJSON, regex(fmt.Sprintf(`'(?:[^'\\]|\\['\\nrt]){%d,%s}'`, max(lo, 0), most)))
 	case keyword == "pattern" && lo < 0 && hi < 0:
-		p := s.Get("pattern").Text()
-		if body, ok := strings.CutPrefix(p, "^"); ok && strings.HasSuffix(body, "$") && !strings.HasSuffix(body, `\$`) && !strings.ContainsAny(body, `|'`) {
-			return alt(asJSON, regex(`'(?=[^'\\]*'$)(?:`+strings.TrimSuffix(body, "$")+`)'`))
-		}
+		return alt(asJSON, matching(s.Get("pattern").Text(), `'(?=[^'\\]*'$)`, `[^'\\]*`, `'`))
 	}
 	return asJSON
 }

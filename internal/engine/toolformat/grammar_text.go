@@ -1,7 +1,6 @@
 package toolformat
 
 import (
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -63,10 +62,10 @@ func (b *grammarBuilder) text(where place, s *jsontree.Value, others []*jsontree
 	case "const":
 		return b.listed([]*jsontree.Value{s.Get("const")}), nil
 	case "minLength", "maxLength":
-		return b.limited(where, s), nil
+		return where.limited(s), nil
 	case "pattern":
 		if s.Get("minLength") == nil && s.Get("maxLength") == nil {
-			return where.matching(s.Get("pattern").Text()), nil
+			return matching(s.Get("pattern").Text(), where.without(), `[\s\S]*`, ""), nil
 		}
 	}
 	return nil, &UnsupportedError{where.tool, where.key, keyword}
@@ -80,19 +79,20 @@ func (w place) without() string {
 	return `(?![\s\S]*` + regexp.QuoteMeta(w.closer) + `)`
 }
 
-// matching matches text in which the pattern p occurs. The alternatives of p are separate rules,
-// because each has its own anchors.
-func (w place) matching(p string) *Rule {
+// matching matches text in which the pattern p occurs, between the patterns open and end. Other text
+// matches the pattern rest. The alternatives of p are separate rules, because each has its own
+// anchors.
+func matching(p, open, rest, end string) *Rule {
 	all := alt()
 	for _, one := range alternatives(p) {
-		before, after := `[\s\S]*`, `[\s\S]*`
+		before, after := rest, rest
 		if body, ok := strings.CutPrefix(one, "^"); ok {
 			one, before = body, ""
 		}
 		if body, ok := strings.CutSuffix(one, "$"); ok && (len(body)-len(strings.TrimRight(body, `\`)))%2 == 0 {
 			one, after = body, ""
 		}
-		all.Parts = append(all.Parts, regex(w.without()+before+"(?:"+one+")"+after))
+		all.Parts = append(all.Parts, regex(open+before+"(?:"+one+")"+after+end))
 	}
 	return all
 }
@@ -121,21 +121,13 @@ func alternatives(p string) []string {
 }
 
 // limited matches a string of limited length.
-func (b *grammarBuilder) limited(where place, s *jsontree.Value) *Rule {
-	const most = 64 // above it, the automaton that also looks for the marker is too large
-	lo, hi := length(s, "minLength"), length(s, "maxLength")
-	// Where the automaton would be too large, the first character of the closing marker is excluded,
-	// so that the counted text cannot include a part of the marker.
-	not := "[^" + regexp.QuoteMeta(where.closer[:1]) + "]"
-	switch {
-	case hi >= 0 && hi <= most:
-		return regex(where.without() + fmt.Sprintf(`[\s\S]{%d,%d}`, max(lo, 0), hi))
-	case hi >= 0:
-		return regex(not + fmt.Sprintf("{%d,%d}", max(lo, 0), hi))
-	case lo <= most:
-		return regex(where.without() + fmt.Sprintf(`[\s\S]{%d,}`, lo))
+func (w place) limited(s *jsontree.Value) *Rule {
+	r, hi := w.free(), length(s, "maxLength")
+	if hi == 0 {
+		return lit("")
 	}
-	return seq(regex(not+fmt.Sprintf("{%d}", lo)), where.free())
+	r.Min, r.Max = max(length(s, "minLength"), 0), max(hi, 0)
+	return r
 }
 
 // free matches any text that does not end its place.

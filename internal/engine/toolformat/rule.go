@@ -15,7 +15,7 @@ const (
 	Alt                    // one of Parts
 	Repeat                 // Parts[0], Min to Max times; a negative Max means no limit
 	Set                    // Parts in any order, each at most once, with Sep between them; at least Min of them, which is 0 or 1
-	Free                   // any text in which none of Stops occurs
+	Free                   // any text in which none of Stops occurs, of Min to Max characters; a Max of 0 means no limit
 	Regex                  // text that matches the pattern Text as a whole
 	Schema                 // JSON that is valid for Schema
 	Ref                    // the rule named Text
