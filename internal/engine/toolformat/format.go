@@ -189,6 +189,9 @@ type Format struct {
 	Channels *Channels
 	Layout   Layout
 
+	// Remarks reports whether models write text after their calls, such as what they wait for.
+	Remarks bool
+
 	// TextAfter reports whether text after a call is still part of the answer.
 	TextAfter bool
 }

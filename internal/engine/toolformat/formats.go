@@ -424,6 +424,7 @@ var formats = []*Format{
 		Think:     thinkTags,
 		Sections:  []Wrap{{"<|tool_call_start|>", "<|tool_call_end|>"}},
 		Syntax:    Python,
+		Remarks:   true,
 		Layout:    Layout{List: true, Sep: ", "},
 	},
 	{

@@ -1,7 +1,6 @@
 package toolformat
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -86,6 +85,7 @@ type grammarBuilder struct {
 	g     *Grammar
 	tools []Tool
 
+	one    *Rule     // a call
 	values *notation // of values that are not JSON
 	white  *Rule     // see space
 	tags   *Rule     // see anyTags
@@ -123,8 +123,14 @@ func (b *grammarBuilder) root() (*Rule, error) {
 	}
 	marked := b.marked(calls)
 	calls = b.named(calls)
+	inSections := calls
+	if loose := b.looseCalls(); loose != nil {
+		if calls = b.named(alt(calls, loose)); isControl(b.f.callWrap().Open) {
+			inSections = calls
+		}
+	}
 	if b.c.Mode == Required {
-		return seq(layout(b.f.Layout.Begin), b.thought(seq(b.before(), calls, b.after()), calls)), nil
+		return seq(layout(b.f.Layout.Begin), b.thought(seq(b.before(), calls, b.afterCalls()), inSections)), nil
 	}
 	if b.f.Bare == Whole {
 		return seq(b.reasoning(), alt(calls, seq(b.plain(stops), opt(marked)))), nil
@@ -132,41 +138,7 @@ func (b *grammarBuilder) root() (*Rule, error) {
 	if b.f.Bare == Anywhere && b.f.Syntax == Python { // after a word, a bracket is an index
 		return seq(b.reasoning(), alt(b.plain(stops), seq(opt(seq(b.plain(stops), lit("\n"))), calls))), nil
 	}
-	return b.thought(seq(b.plain(stops), opt(seq(calls, b.after()))), calls), nil
-}
-
-// thought matches reasoning and then a message. Where the format's models do so, a call or another
-// marker may end the reasoning in place of the closing marker. The parameter calls is nil if there
-// are none.
-func (b *grammarBuilder) thought(message, calls *Rule) *Rule {
-	t := b.f.Think
-	if b.c.Exact || len(t.Open) == 0 || len(t.Ends) == 0 && (!t.CallEnds || calls == nil) {
-		return seq(b.reasoning(), message)
-	}
-	message = b.named(message)
-	open := seq(free(b.thinkStops()...))
-	if !b.f.opensThinking(b.c.Prompt) {
-		open = seq(lit(t.Open[0]), open)
-	}
-	all := alt()
-	if t.CallEnds && calls != nil {
-		all.Parts = append(all.Parts, seq(calls, b.after()))
-	}
-	for _, end := range t.Ends {
-		all.Parts = append(all.Parts, seq(lit(end), message))
-	}
-	return alt(seq(b.reasoning(), message), seq(open, all))
-}
-
-// thinkStops returns the texts that must not occur in reasoning.
-func (b *grammarBuilder) thinkStops() []string {
-	stops := slices.Clone(b.f.Think.Close)
-	for _, m := range b.f.compile(ParserOptions{}).thinking.list {
-		if m.act == actPeek {
-			stops = append(stops, m.text)
-		}
-	}
-	return stops
+	return b.thought(seq(b.plain(stops), opt(seq(calls, b.afterCalls()))), inSections), nil
 }
 
 // contentStops returns the texts that must not occur in an answer without calls.
@@ -219,6 +191,14 @@ func (b *grammarBuilder) after() *Rule {
 	return nil
 }
 
+// afterCalls matches what may follow calls.
+func (b *grammarBuilder) afterCalls() *Rule {
+	if b.f.Remarks && !b.c.Exact {
+		return b.plain(b.contentStops())
+	}
+	return b.after()
+}
+
 // before matches the markers that may precede required calls.
 func (b *grammarBuilder) before() *Rule {
 	w := b.wrappers()
@@ -227,15 +207,6 @@ func (b *grammarBuilder) before() *Rule {
 	}
 	const most = 4
 	return &Rule{Kind: Repeat, Parts: []*Rule{w}, Max: most}
-}
-
-// marked matches only those calls that need markers, which are the ones that may follow an answer.
-func (b *grammarBuilder) marked(calls *Rule) *Rule {
-	if calls.Kind == Alt {
-		marked := slices.DeleteFunc(slices.Clone(calls.Parts), func(r *Rule) bool { return r.Kind == Ref && r.Text == "bare" })
-		return alt(marked...)
-	}
-	return calls
 }
 
 // answered matches messages of a format in which the answer is written as a call of the function
@@ -269,224 +240,6 @@ func (b *grammarBuilder) again(calls *Rule) *Rule {
 	return b.next
 }
 
-// reasoning matches thinking in front of a message, or the rest of the thinking if the prompt began
-// it.
-func (b *grammarBuilder) reasoning() *Rule {
-	think := b.f.Think
-	if len(think.Open) == 0 || len(think.Close) == 0 {
-		return nil
-	}
-	end := think.Close[0]
-	rest := seq(free(b.thinkStops()...), lit(end), space())
-	if b.f.opensThinking(b.c.Prompt) {
-		return rest
-	}
-	if b.c.Exact {
-		return nil
-	}
-	return opt(seq(lit(think.Open[0]), rest))
-}
-
-// anyCalls matches the calls of a message, in any of the format's sections.
-func (b *grammarBuilder) anyCalls() (*Rule, error) {
-	sections := b.f.Sections
-	if len(sections) == 0 {
-		sections = []Wrap{{}}
-	}
-	all := alt()
-	if b.f.Bare != Never {
-		calls, err := b.calls(Wrap{})
-		if err != nil {
-			return nil, err
-		}
-		b.g.Rules["bare"] = calls
-		all.Parts = append(all.Parts, ref("bare"))
-		if len(b.f.Sections) == 0 {
-			return all, nil
-		}
-	}
-	for _, w := range sections {
-		calls, err := b.calls(w)
-		if err != nil {
-			return nil, err
-		}
-		all.Parts = append(all.Parts, calls)
-	}
-	return all, nil
-}
-
-// calls matches the calls of one section.
-func (b *grammarBuilder) calls(w Wrap) (*Rule, error) {
-	one := alt()
-	for _, t := range b.tools {
-		r, err := b.call(t)
-		if err != nil {
-			return nil, err
-		}
-		one.Parts = append(one.Parts, r)
-	}
-	f := b.f
-	next := one
-	if len(f.Sections) == 0 && f.Syntax != Object && strings.HasSuffix(b.c.Prompt, f.callWrap().Open) && f.Head.Answer != "" {
-		b.next = next
-		one = b.withoutOpen(one)
-	}
-	if !b.c.Parallel {
-		return b.listOrNot(w, one, one), nil
-	}
-	sep := layout(f.Layout.Sep)
-	switch {
-	case f.Layout.Sep == "":
-		sep = space()
-	case f.Syntax == Object && f.Layout.List && !b.c.Exact:
-		sep = seq(b.space(), lit(strings.TrimSpace(f.Layout.Sep)), b.space())
-	}
-	if f.Layout.One {
-		section := f.inSection(w, one)
-		if b.c.Exact {
-			return seq(section, many(seq(lit(f.Layout.Sep), section))), nil
-		}
-		return seq(section, many(seq(space(), section))), nil
-	}
-	all := b.listOrNot(w, one, seq(one, many(seq(sep, next))))
-	if w.Close != "" && f.Layout.List {
-		return seq(all, many(seq(space(), all))), nil
-	}
-	return all, nil
-}
-
-// listOrNot matches the calls of a section as a list. For markers that models also put around a
-// single call, it also matches a single call.
-func (b *grammarBuilder) listOrNot(w Wrap, one, all *Rule) *Rule {
-	r := b.f.inSection(w, all)
-	if !b.f.Layout.List || b.f.Syntax != Object || w.Open == "" || w.Close == "" {
-		return r
-	}
-	return alt(r, seq(lit(w.Open), space(), one, space(), lit(w.Close)))
-}
-
-// withoutOpen drops the opening marker of a first call, because the prompt already contains it.
-func (b *grammarBuilder) withoutOpen(calls *Rule) *Rule {
-	open := b.f.callWrap().Open
-	out := alt()
-	for _, r := range calls.Parts {
-		first := *r.Parts[0]
-		first.Text = strings.TrimPrefix(first.Text, open)
-		out.Parts = append(out.Parts, seq(append([]*Rule{&first}, r.Parts[1:]...)...))
-	}
-	return out
-}
-
-// call matches a call of one tool.
-func (b *grammarBuilder) call(t Tool) (*Rule, error) {
-	args, err := b.arguments(t)
-	if err != nil {
-		return nil, err
-	}
-	pattern := b.f.Layout.IDs
-	if pattern == "" {
-		pattern = anyID
-	}
-	id := seq(lit(`"`), regex(pattern), lit(`"`))
-	if b.f.Syntax == Object && !b.c.Exact {
-		return b.object(t.Name, args, id), nil
-	}
-	return b.f.callRule(b.f.callWrap(), t.Name, args, regex(`[0-9]{1,4}`), id), nil
-}
-
-// object matches a call of the Object syntax: its members in any order, with any white space and
-// with the type that some models add.
-func (b *grammarBuilder) object(name string, args, id *Rule) *Rule {
-	l := b.f.Layout
-	if b.f.NameIsKey {
-		return seq(lit("{"), b.space(), lit(quote(name)), b.colon(), args, b.space(), lit("}"))
-	}
-	pair := func(value *Rule, keys ...string) *Rule {
-		names := alt()
-		for _, k := range keys {
-			if k != "" && !slices.ContainsFunc(names.Parts, func(r *Rule) bool { return r.Text == quote(k) }) {
-				names.Parts = append(names.Parts, lit(quote(k)))
-			}
-		}
-		return seq(names, b.colon(), value)
-	}
-	parts := []*Rule{
-		pair(lit(quote(name)), cmp.Or(l.Name, "name")),
-		pair(args, cmp.Or(l.Arguments, "arguments"), "arguments", "parameters"),
-		pair(lit(`"function"`), "type"),
-	}
-	if l.ID != "" {
-		parts = append(parts, pair(id, l.ID))
-	}
-	sep := seq(lit(","), b.space())
-	return seq(lit("{"), b.space(), anyOrder(parts, []bool{true, true}, sep, 0), b.space(), lit("}"))
-}
-
-// colon matches the text between a key and its value.
-func (b *grammarBuilder) colon() *Rule { return seq(lit(":"), b.space()) }
-
-// space matches white space of JSON: none, blanks, or a line break and indentation.
-func (b *grammarBuilder) space() *Rule {
-	if b.white == nil {
-		b.white = b.named(regex(`(?:\r?\n)?[ \t]{0,40}`))
-	}
-	return b.white
-}
-
-// stops returns the texts that must not occur in the text of a channel.
-func (ch *Channels) stops() []string {
-	stops := append([]string{ch.Start, ch.Message}, ch.End...)
-	if ch.Channel != "" {
-		stops = append(stops, ch.Channel)
-	}
-	return stops
-}
-
-// thoughts matches the reasoning in front of a message with channels, and what the model says to
-// the user before it calls.
-func (b *grammarBuilder) thoughts(preambles bool) *Rule {
-	ch := b.f.Channels
-	if ch.Thought == "" {
-		return nil
-	}
-	head := alt(lit(ch.Thought + ch.Message))
-	if preambles && ch.Preamble != "" && !b.c.Exact {
-		head.Parts = append(head.Parts, lit(ch.Preamble+ch.Message))
-	}
-	return many(seq(head, free(ch.stops()...), lit(ch.Next)))
-}
-
-// channels matches a message of a format with channels.
-func (b *grammarBuilder) channels() (*Rule, error) {
-	ch := b.f.Channels
-	head := alt(lit(ch.Answer + ch.Message))
-	if ch.Preamble != "" && !b.c.Exact {
-		head.Parts = append(head.Parts, lit(ch.Preamble+ch.Message))
-	}
-	say := seq(head, free(ch.stops()...))
-	think := b.thoughts(true)
-	if b.c.Mode == NoCalls || len(b.tools) == 0 {
-		return seq(think, say), nil
-	}
-	one := alt()
-	for _, t := range b.tools {
-		args, err := b.arguments(t)
-		if err != nil {
-			return nil, err
-		}
-		call := b.f.callRule(b.f.callWrap(), t.Name, args, lit("1"), lit(`""`))
-		one.Parts = append(one.Parts, b.f.channelRule(t.Name, call))
-	}
-	calls := seq(one)
-	if b.c.Parallel {
-		calls = seq(one, many(seq(lit(ch.Next), one)))
-	}
-	if b.c.Mode == Required {
-		return seq(think, calls), nil
-	}
-	return seq(think, alt(say, calls, seq(say, lit(ch.Next), calls))), nil
-}
-
 // arguments matches the arguments of a tool in the format's syntax.
 func (b *grammarBuilder) arguments(t Tool) (*Rule, error) {
 	schema := t.Parameters
@@ -494,8 +247,14 @@ func (b *grammarBuilder) arguments(t Tool) (*Rule, error) {
 		schema = json.RawMessage(`{"type": "object", "properties": {}, "additionalProperties": false}`)
 	}
 	switch b.f.Syntax {
-	case Object, JSON:
+	case Object:
 		return schemaRule(objectSchema(schema)), nil
+	case JSON:
+		args := schemaRule(objectSchema(schema))
+		if b.c.Exact || b.f.Fence || b.f.callWrap().Close == "" || needsArguments(schema) {
+			return args, nil
+		}
+		return alt(args, lit("")), nil // the parser reads no arguments as an empty object
 	}
 	return b.members(t.Name, schema)
 }

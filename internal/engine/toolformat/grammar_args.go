@@ -50,6 +50,12 @@ func (b *grammarBuilder) members(tool string, schema json.RawMessage) (*Rule, er
 	return b.ordered(args, nil, 0), nil
 }
 
+// needsArguments reports whether a schema may refuse an empty object.
+func needsArguments(schema json.RawMessage) bool {
+	root, err := jsontree.Parse(schema)
+	return err != nil || root.Kind != jsontree.Object || hasAny(root, "required", "minProperties", "not", "allOf", "anyOf", "oneOf", "if", "$ref", "enum", "const")
+}
+
 // isRequired reports whether an object of a schema must have a key.
 func isRequired(schema *jsontree.Value, key string) bool {
 	list := schema.Get("required")

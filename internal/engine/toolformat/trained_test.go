@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/luthier-dev/luthier/internal/devdata"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // TestGrammarTakesTemplates checks that the grammar accepts the text that actual templates write
@@ -83,6 +84,7 @@ func TestGrammarTakesTemplates(t *testing.T) {
 // TestGrammarTakesVectors checks that grammars accept the texts of models that other projects'
 // parsers are tested with.
 func TestGrammarTakesVectors(t *testing.T) {
+	tier.Normal(t)
 	vocab, _ := byteVocab(nil)
 	taken := 0
 	for _, v := range readVectors(t) {
