@@ -27,7 +27,7 @@ func FromJSON(data []byte) (Value, error) {
 }
 
 // filterFromJSON reads JSON text, such as the arguments of a call. Jinja2 and Hugging Face have no
-// such filter, but other engines do, under one of two names. A value that is not text is returned as
+// such filter, but other engines do, under one of two names. It returns a value that is not text as
 // it is, because templates do not know in which form they get arguments.
 func filterFromJSON(r *run, c call) (Value, error) {
 	s, ok := text(c.self)

@@ -88,7 +88,7 @@ var usedCases = []struct{ use, src, want string }{
 
 // TestUsed checks the filters, tests, methods and functions that chat templates use.
 //
-// Evidence: engine · Chat templates have from_json, pop(0) and every other filter and method that public templates use
+// Evidence: engine · Chat templates have from_json, pop(0) and all else that public ones use
 func TestUsed(t *testing.T) {
 	for _, c := range usedCases {
 		vars, err := FromJSON([]byte(`{"messages":[{"role":"system","content":"be brief"},{"role":"user","content":"hi"},{"role":"assistant","content":"ok"}],

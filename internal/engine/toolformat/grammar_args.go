@@ -94,7 +94,7 @@ func (b *grammarBuilder) inOrder(args []argument, sep *Rule, least int) *Rule {
 	return first
 }
 
-// named gives a rule a name, so that it is compiled once.
+// named returns a reference to the rule r under a new name, so that r is compiled once.
 func (b *grammarBuilder) named(r *Rule) *Rule {
 	name := fmt.Sprintf("\x00%d", len(b.g.Rules)) // no tool has this name
 	b.g.Rules[name] = r

@@ -79,8 +79,8 @@ func (w place) without() string {
 	return `(?![\s\S]*` + regexp.QuoteMeta(w.closer) + `)`
 }
 
-// matching matches text in which the pattern p occurs, between the patterns open and end. Other text
-// matches the pattern rest. The alternatives of p are separate rules, because each has its own
+// matching matches text in which the pattern p occurs, between the patterns open and end. Other
+// text matches the pattern rest. The alternatives of p are separate rules, because each has its own
 // anchors.
 func matching(p, open, rest, end string) *Rule {
 	all := alt()

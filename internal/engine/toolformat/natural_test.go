@@ -126,10 +126,11 @@ func (n natural) check(t *testing.T, r *rand.Rand, rounds int) {
 	}
 }
 
-// TestNatural checks that a constrained model may write calls as it was trained to: arguments in any
-// order or absent, nested values, unions, Python's words where templates print them, empty blocks.
+// TestNatural checks that a constrained model may write calls as it was trained to: arguments in
+// any order or absent, nested values, unions, Python's words where templates print them, empty
+// blocks.
 //
-// Evidence: engine · Grammars accept calls as the models of each format write them, and the parser reads the same arguments
+// Evidence: engine · Grammars accept calls as each format's models write them
 func TestNatural(t *testing.T) {
 	tier.Normal(t)
 	for i, n := range naturals {
