@@ -1,16 +1,19 @@
 package agent
 
 import (
+	"encoding/binary"
 	"hash/maphash"
 	"strconv"
+
+	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// repetition counts identical calls with identical results. A change that was not seen before
-// resets the count: running the same failing test after each of ten different edits is progress,
-// not a loop.
+// repetition counts identical calls with identical results. Arguments are identical if they are the
+// same JSON value, however it is written. A change that was not seen before resets the count:
+// running the same failing test after each of ten different edits is progress, not a loop.
 type repetition struct {
 	cfg   Repetition
-	seed  maphash.Seed
+	args  jsontree.Summer
 	count map[uint64]seen
 	batch int
 }
@@ -39,7 +42,7 @@ const (
 func (r *repetition) observe(call *ToolCall, res *ToolResult, changed bool) rung {
 	if r.count == nil {
 		r.count = make(map[uint64]seen)
-		r.seed = maphash.MakeSeed()
+		r.args.Seed = maphash.MakeSeed()
 	}
 	sig := r.signature(call, res)
 	old := r.count[sig]
@@ -64,11 +67,11 @@ func (r *repetition) observe(call *ToolCall, res *ToolResult, changed bool) rung
 
 func (r *repetition) signature(call *ToolCall, res *ToolResult) uint64 {
 	var h maphash.Hash
-	h.SetSeed(r.seed)
+	h.SetSeed(r.args.Seed)
 	h.WriteString(call.Name)
 	h.WriteByte(0)
-	h.Write(call.Args)
-	h.WriteByte(0)
+	var sum [8]byte
+	h.Write(binary.LittleEndian.AppendUint64(sum[:0], r.args.Sum(call.Args)))
 	if res.IsError {
 		h.WriteByte(1)
 	}

@@ -1,11 +1,11 @@
 package compaction
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
 // unchangedMark begins the line that replaces lines which are already in the context.
@@ -42,7 +42,7 @@ func (c *Compactor) unchanged(call agent.ToolCall, text string, live []agent.Mes
 				continue
 			}
 			old := r.Text()
-			if insist && calls[j].Name == call.Name && bytes.Equal(calls[j].Args, call.Args) && strings.Contains(old, unchangedMark) {
+			if insist && calls[j].Name == call.Name && strings.Contains(old, unchangedMark) && jsontree.Same(calls[j].Args, call.Args) {
 				return "", false
 			}
 			if !isStub(old) {

@@ -70,6 +70,11 @@ func TestUnchanged(t *testing.T) {
 		if got, ok := c.unchanged(again, numberedFile(20, 59), insisting); ok {
 			t.Errorf("asked a second time, got %q", got)
 		}
+		spelled := again
+		spelled.Args = []byte(`{ "limit": 40.0, "offset": 2e1, "path": "\u0061.go" }`)
+		if got, ok := c.unchanged(spelled, numberedFile(20, 59), insisting); ok {
+			t.Errorf("asked a second time in another spelling, got %q", got)
+		}
 	})
 	t.Run("little is shown", func(t *testing.T) {
 		if got, ok := c.unchanged(again, numberedFile(20, 23), live); ok {

@@ -18,6 +18,12 @@ type (
 		kid      Node
 		min, max int
 	}
+	setNode struct {
+		kids     []Node
+		required []bool
+		sep      Node
+		some     bool
+	}
 	tokenNode  struct{ id int32 }
 	ruleNode   struct{ name string }
 	schemaNode struct {
@@ -29,6 +35,10 @@ type (
 		stops   []string
 		consume bool
 	}
+	limitNode struct {
+		stops    []string
+		min, max int
+	}
 )
 
 func (litNode) isNode()    {}
@@ -36,11 +46,13 @@ func (classNode) isNode()  {}
 func (seqNode) isNode()    {}
 func (altNode) isNode()    {}
 func (repeatNode) isNode() {}
+func (setNode) isNode()    {}
 func (tokenNode) isNode()  {}
 func (ruleNode) isNode()   {}
 func (schemaNode) isNode() {}
 func (regexNode) isNode()  {}
 func (untilNode) isNode()  {}
+func (limitNode) isNode()  {}
 
 // Lit matches exactly this text.
 func Lit(text string) Node { return litNode{text} }
@@ -56,6 +68,13 @@ func Repeat(part Node, min, max int) Node { return repeatNode{part, min, max} }
 
 // Opt matches part or the empty text.
 func Opt(part Node) Node { return repeatNode{part, 0, 1} }
+
+// Set matches its parts in any order, each at most once, with sep between them. A part for which
+// required is true must occur; a missing entry of required means false. If some is true, at least
+// one part must occur. A nil sep matches the empty text.
+func Set(parts []Node, required []bool, sep Node, some bool) Node {
+	return setNode{parts, required, sep, some}
+}
 
 // Token matches the token with the given id, such as a control token that no text produces.
 func Token(id int32) Node { return tokenNode{id} }
@@ -75,6 +94,9 @@ func Until(stops ...string) Node { return untilNode{stops, true} }
 
 // Without matches text of any length that contains none of the stops.
 func Without(stops ...string) Node { return untilNode{stops, false} }
+
+// Limited is like Without, for text of min to max code points; a negative max means no limit.
+func Limited(min, max int, stops ...string) Node { return limitNode{stops, min, max} }
 
 // SchemaOptions controls the layout of JSON text.
 type SchemaOptions struct {

@@ -70,6 +70,10 @@ func (b *builder) node(n Node) (int32, error) {
 		return b.list(opAlt, n.kids)
 	case repeatNode:
 		return b.repeat(n)
+	case setNode:
+		return b.set(n)
+	case limitNode:
+		return b.limited(n)
 	case tokenNode:
 		if n.id < 0 || int(n.id) >= b.p.v.size {
 			return 0, fmt.Errorf("no token %d: the vocabulary has %d", n.id, b.p.v.size)
@@ -112,7 +116,7 @@ func (b *builder) repeat(n repeatNode) (int32, error) {
 // its DFA would be too large.
 func (b *builder) fold(n Node) (id int32, ok bool, err error) {
 	switch n := n.(type) {
-	case litNode, tokenNode, ruleNode, schemaNode, nil:
+	case litNode, setNode, limitNode, tokenNode, ruleNode, schemaNode, nil:
 		return 0, false, nil
 	case regexNode:
 		d, err := compilePattern(n.pattern, true)
@@ -140,6 +144,22 @@ func (b *builder) fold(n Node) (id int32, ok bool, err error) {
 		return 0, false, nil
 	}
 	return 0, false, err
+}
+
+// limited returns the operation of text of limited length.
+func (b *builder) limited(n limitNode) (int32, error) {
+	const most = 1 << 20
+	if n.min < 0 || n.min > most || n.max > most || n.max >= 0 && n.max < n.min {
+		return 0, fmt.Errorf("cannot limit text to %d to %d characters", n.min, n.max)
+	}
+	id, err := b.node(untilNode{n.stops, false})
+	if err != nil {
+		return 0, err
+	}
+	if o := &b.p.ops[id]; o.kind == opString {
+		o.min, o.max = int32(n.min), int32(n.max)
+	}
+	return id, nil
 }
 
 func (b *builder) raw(d *dfa) int32 {

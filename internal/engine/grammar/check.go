@@ -25,6 +25,9 @@ func (b *builder) check() error {
 		if o.kind == opRepeat && !live[o.kids[0]] {
 			o.max = 0
 		}
+		if o.kind == opSet {
+			o.pruneSet(live)
+		}
 		if o.kind == opObject {
 			o.object.prune(live)
 		}
@@ -77,6 +80,8 @@ func (p *program) liveOp(o *op, live []bool) bool {
 		return false
 	case opRepeat:
 		return o.min == 0 || live[o.kids[0]]
+	case opSet:
+		return o.liveSet(live)
 	case opObject:
 		return o.object.live(live)
 	case opArray:
@@ -185,6 +190,8 @@ func (p *program) emptyOp(o *op, empty []bool) bool {
 		}
 	case opRepeat:
 		return o.min == 0 || empty[o.kids[0]]
+	case opSet:
+		return o.emptySet(empty)
 	}
 	return false
 }
@@ -204,9 +211,9 @@ func (p *program) leftRecursion(empty []bool) error {
 		state[id] = open
 		o := &p.ops[id]
 		switch o.kind {
-		case opAlt, opRepeat:
+		case opAlt, opRepeat, opSet:
 			for _, k := range o.kids {
-				if !visit(k) {
+				if k >= 0 && !visit(k) {
 					return false
 				}
 			}

@@ -64,7 +64,8 @@
 // A dot is any character except a line break. A line may begin with an alternative; otherwise an
 // expression ends with its line unless it is in parentheses. Rules may be recursive but not
 // left-recursive: a rule must read something before it calls itself. Grammars can also be built in
-// Go, without escaping, with [Lit], [Seq], [Alt], [Repeat], [Token], [Until], [JSON] and [Compile].
+// Go, without escaping, with [Lit], [Seq], [Alt], [Repeat], [Set], [Limited], [Token], [Until],
+// [JSON] and [Compile].
 //
 // # How it works
 //

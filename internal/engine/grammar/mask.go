@@ -145,11 +145,16 @@ func (m *machine) fillString(fr frame, o *op, mask []uint64) {
 		return r.after
 	}
 	s := m.plainState(o.lex, fr.pos)
+	const longest = 255
+	if s < 0 && (o.min > fr.aux || o.max >= 0 && o.max-fr.aux < longest) {
+		r.o = o
+		m.walkReader(&r, 0, fr.pos, fr.aux, mask)
+		return
+	}
 	if s < 0 {
 		m.fillReader(&r, fr.pos, mask)
 		return
 	}
-	const longest = 255
 	switch {
 	case fr.aux >= o.min && (o.max < 0 || o.max-fr.aux >= longest):
 		m.fillPlain(s, r.end(0), mask)
@@ -399,7 +404,7 @@ func (m *machine) walkReader(r *reader, n, s, chars int32, mask []uint64) {
 			}
 		} else if r.alive != nil && !r.alive(r.lex.states[t].q) {
 			continue
-		} else if !r.stay && r.lex.acc[t] >= 0 && v.nodes[c].count > 0 {
+		} else if !r.stay && r.lex.acc[t] >= 0 && v.nodes[c].count > 0 && (r.o == nil || k >= r.o.min) {
 			after = r.end(r.lex.acc[t])
 		}
 		v.allow(c, mask)

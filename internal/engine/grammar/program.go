@@ -17,10 +17,11 @@ type opKind uint8
 const (
 	opFail   opKind = iota // matches no text
 	opLit                  // exactly these bytes
-	opString               // the language of a lexer; min and max count code points of an unconstrained JSON string
+	opString               // the language of a lexer; min and max count code points of an unconstrained JSON string or of text
 	opSeq                  // children one after the other
 	opAlt                  // any child
 	opRepeat               // the child min to max times; max < 0 means no limit
+	opSet                  // its children in any order, each at most once
 	opToken                // one named token
 	opObject               // a JSON object
 	opKey                  // the key of the object that precedes it in the table
@@ -34,6 +35,7 @@ type op struct {
 	min, max int32
 	kids     []int32
 	token    int32
+	set      *setOp
 	object   *objectOp
 	array    *arrayOp
 	space    spacing

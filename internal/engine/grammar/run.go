@@ -56,13 +56,15 @@ func (m *machine) start(id, parent int32) {
 		}
 	case opRepeat:
 		m.repeat(id, 0, parent)
+	case opSet:
+		m.enterSet(id, parent, make([]uint64, o.set.words))
 	case opToken, opObject, opArray:
 		m.emit(m.frame(id, 0, 0, parent))
 	}
 }
 
 func (m *machine) enterString(id int32, o *op, lex, n, parent int32) {
-	if a := o.lex.acc[lex]; a >= 0 {
+	if a := o.lex.acc[lex]; a >= 0 && n >= o.min {
 		m.finish(parent)
 	}
 	if *o.lex.firsts(lex) != (byteSet{}) {
@@ -129,6 +131,8 @@ func (m *machine) resume(f int32) {
 		m.sequence(fr.op, fr.pos, fr.parent)
 	case opRepeat:
 		m.repeat(fr.op, fr.pos, fr.parent)
+	case opSet:
+		m.finishSet(fr)
 	case opObject, opArray:
 		m.emit(f) // the frame is already after the value
 	}
@@ -181,7 +185,7 @@ func (o *op) advance(s, n int32, b byte) (int32, bool) {
 	if o.lex.states[s].kind != lexBase {
 		return n, true
 	}
-	if b == '"' {
+	if b == '"' && o.lex.json {
 		return n, n >= o.min
 	}
 	if o.max < 0 {

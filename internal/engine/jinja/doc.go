@@ -3,9 +3,9 @@
 // It implements the part of Jinja2 that such templates use, with the configuration of Hugging
 // Face's transformers: a sandbox with trim_blocks and lstrip_blocks, the break and continue tags,
 // the generation tag, and the functions raise_exception and strftime_now, with a tojson filter that
-// neither escapes HTML nor sorts keys. Text is rendered as Python would render it: True and None,
-// 1.0 and 1e+16, repr quoting inside lists, dicts in insertion order, generators that can be
-// consumed only once.
+// neither escapes HTML nor sorts keys. It adds the filter from_json (also fromjson), which other
+// engines have. Text is rendered as Python would render it: True and None, 1.0 and 1e+16, repr
+// quoting inside lists, dicts in insertion order, generators that can be consumed only once.
 //
 //	t, err := jinja.Parse(source)             // errors carry a line; a *Template is read-only and may be shared
 //	v, err := jinja.FromJSON(requestBody)     // keeps the order of keys

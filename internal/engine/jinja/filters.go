@@ -21,6 +21,8 @@ func init() {
 		"first":          {fn: filterFirst},
 		"float":          {params: params("default="), fn: filterFloat},
 		"forceescape":    {fn: filterForceEscape},
+		"from_json":      {fn: filterFromJSON},
+		"fromjson":       {fn: filterFromJSON},
 		"format":         {rest: true, kwargs: true, fn: filterFormat},
 		"groupby":        {params: params("attribute default= case_sensitive="), fn: filterGroupby},
 		"indent":         {params: params("width= first= blank="), fn: filterIndent},

@@ -26,6 +26,36 @@ func FromJSON(data []byte) (Value, error) {
 	return v, nil
 }
 
+// filterFromJSON reads JSON text, such as the arguments of a call. Jinja2 and Hugging Face have no
+// such filter, but other engines do, under one of two names. It returns a value that is not text as
+// it is, because templates do not know in which form they get arguments.
+func filterFromJSON(r *run, c call) (Value, error) {
+	s, ok := text(c.self)
+	if !ok {
+		if u, ok := c.self.(*undefined); ok {
+			return nil, u.err()
+		}
+		return c.self, nil
+	}
+	if err := r.growItems(len(s) / 2); err != nil { // the most values that a text of this size has
+		return nil, err
+	}
+	v, err := FromJSON([]byte(s))
+	if err != nil {
+		return nil, valueError("%s() cannot read %s: %v", c.name, quoteRepr(clip(s)), errors.Unwrap(err))
+	}
+	return v, nil
+}
+
+// clip returns the beginning of a long text.
+func clip(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
 // jsonReader walks text that encoding/json has accepted, so it does not check the syntax.
 type jsonReader struct {
 	s string

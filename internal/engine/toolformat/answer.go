@@ -7,7 +7,7 @@ import "encoding/json"
 func (f *Format) AnswerGrammar(schema json.RawMessage, c Choice) *Grammar {
 	b := &grammarBuilder{f: f, c: c, g: &Grammar{Rules: map[string]*Rule{}}}
 	if ch := f.Channels; ch != nil {
-		b.g.Root = seq(b.thoughts(), lit(ch.Answer+ch.Message), schemaRule(schema))
+		b.g.Root = seq(b.thoughts(false), lit(ch.Answer+ch.Message), schemaRule(schema))
 	} else {
 		b.g.Root = seq(b.reasoning(), b.answerHead(f.Head.Answer), b.before(), schemaRule(schema), b.after())
 	}

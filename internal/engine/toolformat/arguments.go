@@ -6,8 +6,11 @@ import "strings"
 type extent struct {
 	depth int
 	str   bool // inside a string
+	quote byte // of the string
 	esc   bool // after a backslash
 	begun bool
+
+	python bool // strings may also be in single quotes
 }
 
 // read returns the number of bytes of s that belong to the value, and whether the value ends there.
@@ -18,21 +21,23 @@ func (e *extent) read(s string) (n int, done bool) {
 				e.esc = false
 				continue
 			}
-			j := strings.IndexAny(s[i:], `"\`)
+			j := strings.IndexAny(s[i:], `"'\`)
 			if j < 0 {
 				return len(s), false
 			}
 			i += j
 			if s[i] == '\\' {
 				e.esc = true
-			} else {
+			} else if s[i] == e.quote {
 				e.str = false
 			}
 			continue
 		}
 		switch s[i] {
-		case '"':
-			e.str = true
+		case '"', '\'':
+			if s[i] == '"' || e.python {
+				e.str, e.quote = true, s[i]
+			}
 		case '{', '[':
 			e.depth++
 			e.begun = true

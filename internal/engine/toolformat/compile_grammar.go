@@ -1,6 +1,7 @@
 package toolformat
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,7 +65,16 @@ func (c *controls) node(r *Rule) grammar.Node {
 		return grammar.Alt(c.nodes(r.Parts)...)
 	case Repeat:
 		return grammar.Repeat(c.node(r.Parts[0]), r.Min, r.Max)
+	case Set:
+		var sep grammar.Node
+		if r.Sep != nil {
+			sep = c.node(r.Sep)
+		}
+		return grammar.Set(c.nodes(r.Parts), r.Needs, sep, r.Min > 0)
 	case Free:
+		if r.Min > 0 || r.Max > 0 {
+			return grammar.Limited(r.Min, cmp.Or(r.Max, -1), c.textOnly(r.Stops)...)
+		}
 		return grammar.Without(c.textOnly(r.Stops)...)
 	case Regex:
 		return grammar.Regex("^(?:" + r.Text + ")$")

@@ -37,6 +37,21 @@ func TestDemands(t *testing.T) {
 			before: `{{ tools|tojson if tools }}{% for m in messages %}{% for c in m.tool_calls or [] %}{% if c.id|length < 9 %}{{ raise_exception('short id') }}{% endif %}{% endfor %}{% endfor %}`,
 			loop:   plainLoop,
 		},
+		{
+			name:   "the first message is taken off",
+			before: `{{ tools|tojson if tools }}{% set first = messages.pop(0) %}{{ first.content }}`,
+			loop:   plainLoop,
+		},
+		{
+			name:   "arguments are read as JSON",
+			before: `{{ tools|tojson if tools }}`,
+			loop:   strings.Replace(plainLoop, "c.function.arguments|tojson", "(c.function.arguments|from_json)|tojson", 1),
+		},
+		{
+			name:   "arguments are text that is read",
+			before: `{{ tools|tojson if tools }}`,
+			loop:   strings.Replace(plainLoop, "{{ c.function.arguments|tojson }}", "{{ (c.function.arguments if c.function.arguments is mapping else c.function.arguments|fromjson)|tojson }}", 1),
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tmpl, err := NewTemplate(c.before+c.loop, "", "<|im_end|>")

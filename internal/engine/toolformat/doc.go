@@ -19,13 +19,12 @@
 //   - Code after <|python_tag|> (the built-in interpreter of Llama 3.1 and Functionary 3.1) is read
 //     as text, not as a call.
 //   - Positional arguments make a Python call malformed.
-//   - In grammars, maxLength on an unquoted string also forbids the first character of the closing
-//     marker. A pattern is accepted only if it is anchored and cannot match the marker. allOf, not
-//     and if on unquoted strings are UnsupportedErrors. In loose arguments (Gemma), nested lists
-//     and strings are in the same syntax; nested objects are JSON, which the parser also accepts.
+//   - In grammars, allOf, not, if, and a pattern together with a length on unquoted strings are
+//     UnsupportedErrors. A string that may also be an object or a list must not look like one.
+//     Keys that a schema does not list are accepted in JSON, and not in Python literals, tags or
+//     loose objects (Gemma).
 //   - Ids made by the parser repeat from message to message unless ParserOptions.NewID is set.
-//   - Nested values that templates print with Python's repr (Seed-OSS, MiniCPM5: {'a': 1}) are
-//     read, but grammars require JSON.
+//   - LFM2 models that were asked to write their calls as JSON are not read.
 //   - Not in the table: Hy3, Solar Open, FunctionGemma, Granite 20B FC, Hunyuan A13B, InternLM2,
 //     Jamba, xLAM. Their templates are detected as hermes-json.
 //   - XML entities in parameters of MiniMax and Qwen are not decoded, because the templates do not

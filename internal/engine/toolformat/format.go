@@ -107,6 +107,7 @@ type Channels struct {
 	// Headers as models write them after Start, up to Message. In ToCall, $ represents the name,
 	// and calls are written with the first of its headers. Next is written between messages.
 	Answer, Thought string
+	Preamble        string // of text before calls, for the user
 	ToCall          []string
 	Next            string
 }
@@ -187,6 +188,9 @@ type Format struct {
 	Bare     Bare
 	Channels *Channels
 	Layout   Layout
+
+	// Remarks reports whether models write text after their calls, such as what they wait for.
+	Remarks bool
 
 	// TextAfter reports whether text after a call is still part of the answer.
 	TextAfter bool

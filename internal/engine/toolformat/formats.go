@@ -16,6 +16,18 @@ var deepseekSections = []Wrap{
 	{"<｜tool▁calls｜>", "<｜tool▁calls▁end｜>"},
 }
 
+// harmonyCalls returns the headers of calls that gpt-oss models write: the recipient before or
+// after the channel, either channel, and the type of the arguments in several ways or not at all.
+func harmonyCalls() []string {
+	var all []string
+	for _, channel := range []string{"commentary", "analysis"} {
+		for _, kind := range []string{" <|constrain|>json", "<|constrain|>json", " json", " code", ""} {
+			all = append(all, "<|channel|>"+channel+" to=functions.$"+kind, " to=functions.$<|channel|>"+channel+kind)
+		}
+	}
+	return all
+}
+
 // hermesExample is an example of a call as in many templates, most of them of the hermes-json
 // format.
 const hermesExample = `{\"name\": <function-name>, \"arguments\": <args-json-object>}`
@@ -199,13 +211,9 @@ var formats = []*Format{
 			Start: "<|start|>assistant", Channel: "<|channel|>", Message: "<|message|>",
 			End:      []string{"<|end|>", "<|call|>", "<|return|>"},
 			Thinking: "analysis", To: "to=", Users: []string{"user", "assistant"}, Prefix: "functions.",
-			Answer: "<|channel|>final", Thought: "<|channel|>analysis",
-			ToCall: []string{
-				"<|channel|>commentary to=functions.$ <|constrain|>json",
-				" to=functions.$<|channel|>commentary <|constrain|>json",
-				" to=functions.$<|channel|>commentary json",
-			},
-			Next: "<|end|><|start|>assistant",
+			Answer: "<|channel|>final", Thought: "<|channel|>analysis", Preamble: "<|channel|>commentary",
+			ToCall: harmonyCalls(),
+			Next:   "<|end|><|start|>assistant",
 		},
 		Stops:     []string{"<|call|>", "<|return|>"},
 		Syntax:    JSON,
@@ -416,6 +424,7 @@ var formats = []*Format{
 		Think:     thinkTags,
 		Sections:  []Wrap{{"<|tool_call_start|>", "<|tool_call_end|>"}},
 		Syntax:    Python,
+		Remarks:   true,
 		Layout:    Layout{List: true, Sep: ", "},
 	},
 	{

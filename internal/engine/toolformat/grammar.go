@@ -84,19 +84,23 @@ type grammarBuilder struct {
 	c     Choice
 	g     *Grammar
 	tools []Tool
-	deep  int   // schemas inside arguments that were followed
-	next  *Rule // a call with its opening marker, if the prompt contains the opening marker of the first call
+
+	one    *Rule     // a call
+	values *notation // of values that are not JSON
+	white  *Rule     // see space
+	tags   *Rule     // see anyTags
+	deep   int       // schemas inside arguments that were followed
+	next   *Rule     // a call with its opening marker, if the prompt contains the opening marker of the first call
 }
 
 // maxFollowed limits the schemas inside arguments that a grammar follows. References can make them
 // many more than the schema's text has. Behind the limit, values are written as JSON.
 const maxFollowed = 2000
 
-// follows reports whether another schema, depth levels inside an argument, is followed.
-func (b *grammarBuilder) follows(depth int) bool {
-	const maxDepth = 6
+// follows reports whether another schema inside an argument is followed.
+func (b *grammarBuilder) follows() bool {
 	b.deep++
-	return depth <= maxDepth && b.deep <= maxFollowed
+	return b.deep <= maxFollowed
 }
 
 // room reports whether n more schemas can be followed.
@@ -117,9 +121,9 @@ func (b *grammarBuilder) triggers() {
 
 // root matches a message.
 func (b *grammarBuilder) root() (*Rule, error) {
-	think, stops := b.reasoning(), b.contentStops()
+	stops := b.contentStops()
 	if b.c.Mode == NoCalls || len(b.tools) == 0 {
-		return seq(think, b.plain(stops)), nil
+		return b.thought(b.plain(stops), nil), nil
 	}
 	calls, err := b.anyCalls()
 	if err != nil {
@@ -129,18 +133,26 @@ func (b *grammarBuilder) root() (*Rule, error) {
 		return b.answered(a, calls, stops), nil
 	}
 	if b.c.Mode == Required && b.c.Exact {
-		return seq(think, calls), nil
+		return seq(b.reasoning(), calls), nil
+	}
+	marked := b.marked(calls)
+	calls = b.named(calls)
+	inSections := calls
+	if loose := b.looseCalls(); loose != nil {
+		if calls = b.named(alt(calls, loose)); isControl(b.f.callWrap().Open) {
+			inSections = calls
+		}
 	}
 	if b.c.Mode == Required {
-		return seq(layout(b.f.Layout.Begin), think, b.before(), calls, b.after()), nil
+		return seq(layout(b.f.Layout.Begin), b.thought(seq(b.before(), calls, b.afterCalls()), inSections)), nil
 	}
 	if b.f.Bare == Whole {
-		return seq(think, alt(calls, seq(b.plain(stops), opt(b.marked(calls))))), nil
+		return seq(b.reasoning(), alt(calls, seq(b.plain(stops), opt(marked)))), nil
 	}
 	if b.f.Bare == Anywhere && b.f.Syntax == Python { // after a word, a bracket is an index
-		return seq(think, alt(b.plain(stops), seq(opt(seq(b.plain(stops), lit("\n"))), calls))), nil
+		return seq(b.reasoning(), alt(b.plain(stops), seq(opt(seq(b.plain(stops), lit("\n"))), calls))), nil
 	}
-	return seq(think, b.plain(stops), opt(seq(calls, b.after()))), nil
+	return b.thought(seq(b.plain(stops), opt(seq(calls, b.afterCalls()))), inSections), nil
 }
 
 // contentStops returns the texts that must not occur in an answer without calls.
@@ -193,6 +205,14 @@ func (b *grammarBuilder) after() *Rule {
 	return nil
 }
 
+// afterCalls matches what may follow calls.
+func (b *grammarBuilder) afterCalls() *Rule {
+	if b.f.Remarks && !b.c.Exact {
+		return b.plain(b.contentStops())
+	}
+	return b.after()
+}
+
 // before matches the markers that may precede required calls.
 func (b *grammarBuilder) before() *Rule {
 	w := b.wrappers()
@@ -201,15 +221,6 @@ func (b *grammarBuilder) before() *Rule {
 	}
 	const most = 4
 	return &Rule{Kind: Repeat, Parts: []*Rule{w}, Max: most}
-}
-
-// marked matches only those calls that need markers, which are the ones that may follow an answer.
-func (b *grammarBuilder) marked(calls *Rule) *Rule {
-	if calls.Kind == Alt {
-		marked := slices.DeleteFunc(slices.Clone(calls.Parts), func(r *Rule) bool { return r.Kind == Ref && r.Text == "bare" })
-		return alt(marked...)
-	}
-	return calls
 }
 
 // answered matches messages of a format in which the answer is written as a call of the function
@@ -243,176 +254,6 @@ func (b *grammarBuilder) again(calls *Rule) *Rule {
 	return b.next
 }
 
-// reasoning matches thinking in front of a message, or the rest of the thinking if the prompt began
-// it.
-func (b *grammarBuilder) reasoning() *Rule {
-	think := b.f.Think
-	if len(think.Open) == 0 || len(think.Close) == 0 {
-		return nil
-	}
-	end := think.Close[0]
-	stops := slices.Clone(think.Close)
-	for _, m := range b.f.compile(ParserOptions{}).thinking.list {
-		if m.act == actPeek {
-			stops = append(stops, m.text)
-		}
-	}
-	rest := seq(free(stops...), lit(end), space())
-	if b.f.opensThinking(b.c.Prompt) {
-		return rest
-	}
-	if b.c.Exact {
-		return nil
-	}
-	return opt(seq(lit(think.Open[0]), rest))
-}
-
-// anyCalls matches the calls of a message, in any of the format's sections.
-func (b *grammarBuilder) anyCalls() (*Rule, error) {
-	sections := b.f.Sections
-	if len(sections) == 0 {
-		sections = []Wrap{{}}
-	}
-	all := alt()
-	if b.f.Bare != Never {
-		calls, err := b.calls(Wrap{})
-		if err != nil {
-			return nil, err
-		}
-		b.g.Rules["bare"] = calls
-		all.Parts = append(all.Parts, ref("bare"))
-		if len(b.f.Sections) == 0 {
-			return all, nil
-		}
-	}
-	for _, w := range sections {
-		calls, err := b.calls(w)
-		if err != nil {
-			return nil, err
-		}
-		all.Parts = append(all.Parts, calls)
-	}
-	return all, nil
-}
-
-// calls matches the calls of one section.
-func (b *grammarBuilder) calls(w Wrap) (*Rule, error) {
-	one := alt()
-	for _, t := range b.tools {
-		r, err := b.call(t)
-		if err != nil {
-			return nil, err
-		}
-		one.Parts = append(one.Parts, r)
-	}
-	f := b.f
-	next := one
-	if len(f.Sections) == 0 && f.Syntax != Object && strings.HasSuffix(b.c.Prompt, f.callWrap().Open) && f.Head.Answer != "" {
-		b.next = next
-		one = b.withoutOpen(one)
-	}
-	if !b.c.Parallel {
-		return b.listOrNot(w, one, one), nil
-	}
-	sep := layout(f.Layout.Sep)
-	if f.Layout.Sep == "" {
-		sep = space()
-	}
-	if f.Layout.One {
-		section := f.inSection(w, one)
-		if b.c.Exact {
-			return seq(section, many(seq(lit(f.Layout.Sep), section))), nil
-		}
-		return seq(section, many(seq(space(), section))), nil
-	}
-	all := b.listOrNot(w, one, seq(one, many(seq(sep, next))))
-	if w.Close != "" && f.Layout.List {
-		return seq(all, many(seq(space(), all))), nil
-	}
-	return all, nil
-}
-
-// listOrNot matches the calls of a section as a list. For markers that models also put around a
-// single call, it also matches a single call.
-func (b *grammarBuilder) listOrNot(w Wrap, one, all *Rule) *Rule {
-	r := b.f.inSection(w, all)
-	if !b.f.Layout.List || b.f.Syntax != Object || w.Open == "" || w.Close == "" {
-		return r
-	}
-	return alt(r, seq(lit(w.Open), space(), one, space(), lit(w.Close)))
-}
-
-// withoutOpen drops the opening marker of a first call, because the prompt already contains it.
-func (b *grammarBuilder) withoutOpen(calls *Rule) *Rule {
-	open := b.f.callWrap().Open
-	out := alt()
-	for _, r := range calls.Parts {
-		first := *r.Parts[0]
-		first.Text = strings.TrimPrefix(first.Text, open)
-		out.Parts = append(out.Parts, seq(append([]*Rule{&first}, r.Parts[1:]...)...))
-	}
-	return out
-}
-
-// call matches a call of one tool.
-func (b *grammarBuilder) call(t Tool) (*Rule, error) {
-	args, err := b.arguments(t)
-	if err != nil {
-		return nil, err
-	}
-	pattern := b.f.Layout.IDs
-	if pattern == "" {
-		pattern = anyID
-	}
-	id := seq(lit(`"`), regex(pattern), lit(`"`))
-	return b.f.callRule(b.f.callWrap(), t.Name, args, regex(`[0-9]{1,2}`), id), nil
-}
-
-// stops returns the texts that must not occur in the text of a channel.
-func (ch *Channels) stops() []string {
-	stops := append([]string{ch.Start, ch.Message}, ch.End...)
-	if ch.Channel != "" {
-		stops = append(stops, ch.Channel)
-	}
-	return stops
-}
-
-// thoughts matches the reasoning in front of a message with channels.
-func (b *grammarBuilder) thoughts() *Rule {
-	ch := b.f.Channels
-	if ch.Thought == "" {
-		return nil
-	}
-	return many(seq(lit(ch.Thought+ch.Message), free(ch.stops()...), lit(ch.Next)))
-}
-
-// channels matches a message of a format with channels.
-func (b *grammarBuilder) channels() (*Rule, error) {
-	ch := b.f.Channels
-	say := seq(lit(ch.Answer+ch.Message), free(ch.stops()...))
-	think := b.thoughts()
-	if b.c.Mode == NoCalls || len(b.tools) == 0 {
-		return seq(think, say), nil
-	}
-	one := alt()
-	for _, t := range b.tools {
-		args, err := b.arguments(t)
-		if err != nil {
-			return nil, err
-		}
-		call := b.f.callRule(b.f.callWrap(), t.Name, args, lit("1"), lit(`""`))
-		one.Parts = append(one.Parts, b.f.channelRule(t.Name, call))
-	}
-	calls := seq(one)
-	if b.c.Parallel {
-		calls = seq(one, many(seq(lit(ch.Next), one)))
-	}
-	if b.c.Mode == Required {
-		return seq(think, calls), nil
-	}
-	return seq(think, alt(say, calls, seq(say, lit(ch.Next), calls))), nil
-}
-
 // arguments matches the arguments of a tool in the format's syntax.
 func (b *grammarBuilder) arguments(t Tool) (*Rule, error) {
 	schema := t.Parameters
@@ -420,8 +261,14 @@ func (b *grammarBuilder) arguments(t Tool) (*Rule, error) {
 		schema = json.RawMessage(`{"type": "object", "properties": {}, "additionalProperties": false}`)
 	}
 	switch b.f.Syntax {
-	case Object, JSON:
+	case Object:
 		return schemaRule(objectSchema(schema)), nil
+	case JSON:
+		args := schemaRule(objectSchema(schema))
+		if b.c.Exact || b.f.Fence || b.f.callWrap().Close == "" || needsArguments(schema) {
+			return args, nil
+		}
+		return alt(args, lit("")), nil // the parser reads no arguments as an empty object
 	}
 	return b.members(t.Name, schema)
 }

@@ -1,76 +1,139 @@
 package toolformat
 
 import (
-	"slices"
-
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
+// demanding lists keywords that require more of an object than its members.
+var demanding = []string{
+	"patternProperties", "minProperties", "maxProperties", "dependencies", "dependentRequired", "dependentSchemas",
+	"propertyNames", "unevaluatedProperties", "not", "allOf", "anyOf", "oneOf", "if", "enum", "const",
+}
+
 // tagged matches an object or a list as tags inside an argument, if the format nests them. It
-// returns nil for any other value, and if tags cannot express all requirements of the schema. The
-// parameter name is unique to the value's place in the arguments of a tool.
-func (b *grammarBuilder) tagged(root, schema *jsontree.Value, name string, depth int) *Rule {
-	if b.f.Param.Nested == "" || !b.follows(depth) {
+// returns nil for any other value, and if tags cannot express all requirements of the schema.
+func (b *grammarBuilder) tagged(root, schema *jsontree.Value, where place, depth int) *Rule {
+	const maxDepth = 6
+	if b.f.Param.Nested == "" || depth > maxDepth || !b.follows() {
 		return nil
 	}
-	s := deref(root, schema)
-	switch schemaKinds(root, s) {
-	case isArray:
+	s := simple(root, schema)
+	if branches := branchesOf(s); branches != nil && alone(s, "anyOf") {
+		all := alt()
+		for _, branch := range branches {
+			if r := b.tagged(root, branch, where, depth+1); r != nil {
+				all.Parts = append(all.Parts, r)
+			}
+		}
+		if len(all.Parts) > 0 {
+			return all
+		}
+		return nil
+	}
+	k := schemaKinds(root, s)
+	switch {
+	case k&isArray != 0 && k&isObject == 0:
 		items := s.Get("items")
-		if items == nil || items.Kind != jsontree.Object || hasAny(s, "minItems", "maxItems", "uniqueItems", "contains", "prefixItems") {
+		if items == nil {
+			items = jsontree.NewObject()
+		}
+		if items.Kind != jsontree.Object || hasAny(s, "uniqueItems", "contains", "minContains", "maxContains", "prefixItems", "additionalItems", "unevaluatedItems", "not", "allOf", "if", "enum", "const") {
 			return nil
 		}
-		item := b.tag(root, items, "item", name, depth)
-		if item == nil {
+		item := b.tag(root, items, "item", where, depth)
+		lo, hi := max(length(s, "minItems"), 1), length(s, "maxItems") // an empty list is written as JSON
+		if item == nil || lo > 1000 || hi >= 0 && hi < lo || hi > 1000 {
 			return nil
 		}
-		return seq(item, many(item)) // an empty list is written as JSON
-	case isObject:
-		return b.taggedObject(root, s, name, depth)
+		return &Rule{Kind: Repeat, Parts: []*Rule{item}, Min: lo, Max: hi}
+	case k&isObject != 0 && k&isArray == 0:
+		return b.taggedObject(root, s, where, depth)
 	}
 	return nil
 }
 
 // taggedObject matches an object as tags. There is at least one tag, because without any the text
 // would be an empty string.
-func (b *grammarBuilder) taggedObject(root, s *jsontree.Value, name string, depth int) *Rule {
-	props, required := s.Get("properties"), false
-	if props == nil || len(props.Members) == 0 || !b.room(len(props.Members)) || hasAny(s, demanding...) {
+func (b *grammarBuilder) taggedObject(root, s *jsontree.Value, where place, depth int) *Rule {
+	props := s.Get("properties")
+	if hasAny(s, demanding...) || props != nil && !b.room(len(props.Members)) {
 		return nil
+	}
+	if props == nil || len(props.Members) == 0 {
+		return b.taggedDict(root, s, where, depth)
 	}
 	var args []argument
 	for _, m := range props.Members {
-		r := b.tag(root, m.Value, m.Key, name, depth)
+		r := b.tag(root, m.Value, m.Key, where, depth)
 		if r == nil || !isName(m.Key) {
 			return nil
 		}
 		args = append(args, argument{r, isRequired(s, m.Key)})
-		required = required || isRequired(s, m.Key)
 	}
-	r := b.ordered(name, args, "")
-	if first := b.g.Rules[r.Text]; !required {
-		first.Parts = slices.DeleteFunc(first.Parts, func(r *Rule) bool { return r.Kind == Lit && r.Text == "" })
+	return b.ordered(args, nil, 1)
+}
+
+// taggedDict matches an object with any keys as tags. The grammar cannot require that a closing tag
+// has the name of its opening tag; the parser does without.
+func (b *grammarBuilder) taggedDict(root, s *jsontree.Value, where place, depth int) *Rule {
+	values := s.Get("additionalProperties")
+	switch {
+	case s.Get("required") != nil:
+		return nil
+	case values == nil || open(values):
+		values = jsontree.NewObject()
+	case values.Kind != jsontree.Object:
+		return nil
 	}
-	return r
+	inside := b.tagText(root, values, where, depth)
+	if inside == nil {
+		return nil
+	}
+	mark, name := b.f.Param.Nested, regex(`[A-Za-z_][A-Za-z0-9_.-]{0,63}`)
+	one := seq(lit(mark), name, lit(">"), inside, lit(mark+"/"), name, lit(">"))
+	return seq(one, many(one))
+}
+
+// anyTags matches any value inside a tag.
+func (b *grammarBuilder) anyTags() *Rule {
+	if b.tags == nil {
+		b.tags = b.named(nil)
+		mark, name := b.f.Param.Nested, regex(`[A-Za-z_][A-Za-z0-9_.-]{0,63}`)
+		one := seq(lit(mark), name, lit(">"), b.tags, lit(mark+"/"), name, lit(">"))
+		b.g.Rules[b.tags.Text] = alt(free(mark), seq(one, many(one)))
+	}
+	return b.tags
 }
 
 // tag matches one element.
-func (b *grammarBuilder) tag(root, schema *jsontree.Value, key, name string, depth int) *Rule {
-	s := deref(root, schema)
-	end := b.f.Param.closing(key)
-	var inside *Rule
-	switch k := schemaKinds(root, s); {
-	case k == isString && constrained(s) == "":
-		inside = free(b.f.Param.Nested)
-	case k == isString && s.Get("enum") != nil:
-		inside = b.listed(s.Get("enum").Items)
-	case k == 0 || k&isString != 0:
+func (b *grammarBuilder) tag(root, schema *jsontree.Value, key string, where place, depth int) *Rule {
+	inside := b.tagText(root, schema, where, depth)
+	if inside == nil {
 		return nil
-	default:
-		inside = withWords(root, schema)
-		if tags := b.tagged(root, schema, name+"."+key, depth+1); tags != nil {
-			inside = alt(tags, inside)
+	}
+	return seq(lit(b.f.Param.Nested+key+">"), inside, lit(b.f.Param.closing(key)))
+}
+
+// tagText matches the text of an element.
+func (b *grammarBuilder) tagText(root, schema *jsontree.Value, where place, depth int) *Rule {
+	if open(simple(root, schema)) {
+		return b.anyTags()
+	}
+	where.closer = b.f.Param.Nested
+	strs, others := split(root, schema, 0)
+	all := alt()
+	for _, s := range strs {
+		text, err := b.text(where, s, others)
+		if err != nil {
+			return nil
+		}
+		all.Parts = append(all.Parts, text)
+	}
+	for _, s := range others {
+		all.Parts = append(all.Parts, b.value(root, s))
+		if tags := b.tagged(root, s, where, depth+1); tags != nil {
+			all.Parts = append(all.Parts, tags)
 		}
 	}
-	return seq(lit(b.f.Param.Nested+key+">"), inside, lit(end))
+	return all
 }

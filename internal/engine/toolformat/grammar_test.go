@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -58,10 +59,29 @@ func (w *walker) walk(r *Rule) {
 		for range n {
 			w.walk(r.Parts[0])
 		}
+	case Set:
+		n := 0
+		for _, i := range w.r.Perm(len(r.Parts)) {
+			if !(i < len(r.Needs) && r.Needs[i]) && w.r.IntN(2) == 0 && !(n == 0 && r.Min > 0) {
+				continue
+			}
+			if n++; n > 1 && r.Sep != nil {
+				w.walk(r.Sep)
+			}
+			w.walk(r.Parts[i])
+		}
 	case Ref:
 		w.walk(w.g.Rules[r.Text])
 	case Free:
-		w.b.WriteString(w.free(r.Stops))
+		text := w.free(r.Stops)
+		for utf8.RuneCountInString(text) < r.Min {
+			text += "z"
+		}
+		for r.Max > 0 && utf8.RuneCountInString(text) > r.Max {
+			_, n := utf8.DecodeLastRuneInString(text)
+			text = text[:len(text)-n]
+		}
+		w.b.WriteString(text)
 	case Regex:
 		w.b.WriteString(w.regex(r.Text))
 	case Schema:
@@ -100,8 +120,26 @@ func (w *walker) regex(p string) string {
 	switch {
 	case strings.HasPrefix(p, "[a-zA-Z0-9]"):
 		return fmt.Sprintf("id%07d", w.r.IntN(1000000))
-	case strings.HasPrefix(p, "'"):
-		return `'it\'s "z"'`
+	case strings.HasSuffix(p, `"""`):
+		return `"""it's "a" \"\"\" or ""b"""`
+	case strings.HasSuffix(p, "'''"):
+		return `'''it's "a" \'\'\' or ''b'''`
+	case strings.HasPrefix(p, `"`):
+		return `"it's \x41\"\' ] }"`
+	case strings.HasSuffix(p, "'"):
+		return `'it\'s "z'`
+	case p == `(?:\r?\n)?[ \t]{0,40}`:
+		return []string{"", " ", "\n", "\r\n\t  "}[w.r.IntN(4)]
+	case strings.HasPrefix(p, "[A-Za-z_]"):
+		return []string{"key", "KEY_2", "a.b-c"}[w.r.IntN(3)]
+	case strings.Contains(p, `]\S*\s+`):
+		return map[bool]string{true: "3 z", false: "t z"}[strings.Contains(p, "0-9")]
+	case strings.Contains(p, `\{\s*[{`):
+		return "{ {z}}"
+	case strings.Contains(p, `\{(?:`):
+		return "{z}\n z "
+	case strings.Contains(p, `\[(?:`):
+		return "[z](z)"
 	case strings.HasPrefix(p, "[0-9]"):
 		return fmt.Sprint(w.r.IntN(100))
 	case strings.HasSuffix(p, "{2}"):

@@ -32,6 +32,9 @@ func (n nested) value(s string, schema *jsontree.Value) (string, bool) {
 		}
 		text, after, ok := n.element(rest, key)
 		if !ok {
+			text, after, ok = n.unnamed(rest)
+		}
+		if !ok {
 			return "", false
 		}
 		keys, inner = append(keys, key), append(inner, text)
@@ -40,7 +43,7 @@ func (n nested) value(s string, schema *jsontree.Value) (string, bool) {
 	k := schemaKinds(n.root, schema)
 	list := k == 0 || k&isArray != 0
 	for _, key := range keys {
-		list = list && (key == "item" || k == isArray)
+		list = list && (key == "item" || k&isArray != 0 && k&isObject == 0)
 	}
 	schema = n.branch(schema, list)
 	values := make([]string, len(inner))
@@ -90,6 +93,31 @@ func (n nested) element(rest, key string) (inner, after string, ok bool) {
 			return rest[:i+c], rest[i+c+len(end):], true
 		}
 		i += c + len(end)
+	}
+}
+
+// unnamed cuts rest at the closing tag that balances the opening tag before it, whatever its name.
+func (n nested) unnamed(rest string) (inner, after string, ok bool) {
+	depth := 1
+	for i := 0; ; {
+		c := strings.Index(rest[i:], n.open)
+		if c < 0 {
+			return "", "", false
+		}
+		at := i + c
+		i = at + len(n.open)
+		if !strings.HasPrefix(rest[i:], "/") {
+			depth++
+			continue
+		}
+		if depth--; depth > 0 {
+			continue
+		}
+		end := strings.IndexByte(rest[i:], '>')
+		if end < 0 {
+			return "", "", false
+		}
+		return rest[:at], rest[i+end+1:], true
 	}
 }
 

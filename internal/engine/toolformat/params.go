@@ -73,7 +73,7 @@ func (p *Parser) paramHead() bool {
 		return p.broken()
 	}
 	c := &p.call
-	c.param = param{key: key, end: &p.c.value, kinds: c.types.of(key)}
+	c.param = param{key: key, end: &p.c.value, kinds: c.types.of(key), json: extent{python: true}}
 	if strings.Contains(p.f.Param.Close, "$") {
 		c.param.end = &marks{}
 		p.f.Param.addClosers(c.param.end, key)
@@ -147,7 +147,7 @@ func (p *Parser) paramValue() bool {
 // inString reports whether the end of the text read so far is inside a string of a value that is an
 // object or a list.
 func (v *param) inString() bool {
-	return v.kinds&(isObject|isArray) != 0 && v.json.begun && v.json.str && !v.whole
+	return v.kinds&(isObject|isArray) != 0 && v.json.begun && v.json.str && v.json.quote == '"' && !v.whole
 }
 
 // paramText reports a piece of a value that is certainly a string, and buffers a piece of any other
@@ -190,7 +190,7 @@ func (p *Parser) endParam() {
 // convert returns the complete value of an argument as JSON.
 func (p *Parser) convert(v *param) string {
 	text := string(v.text)
-	nests := v.kinds == 0 || v.kinds&isString == 0 // a value that may be a string is taken literally
+	nests := v.kinds == 0 || v.kinds&(isObject|isArray) != 0
 	if open := p.f.Param.Nested; nests && open != "" && strings.HasPrefix(strings.TrimSpace(text), open) {
 		n := nested{open: open}
 		var schema *jsontree.Value

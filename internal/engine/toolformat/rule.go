@@ -14,7 +14,8 @@ const (
 	Seq                    // Parts, one after the other
 	Alt                    // one of Parts
 	Repeat                 // Parts[0], Min to Max times; a negative Max means no limit
-	Free                   // any text in which none of Stops occurs
+	Set                    // Parts in any order, each at most once, with Sep between them; at least Min of them, which is 0 or 1
+	Free                   // any text in which none of Stops occurs, of Min to Max characters; a Max of 0 means no limit
 	Regex                  // text that matches the pattern Text as a whole
 	Schema                 // JSON that is valid for Schema
 	Ref                    // the rule named Text
@@ -26,8 +27,15 @@ type Rule struct {
 	Text     string
 	Parts    []*Rule
 	Min, Max int
+	Sep      *Rule  // nil means none
+	Needs    []bool // by part: whether it must occur
 	Stops    []string
 	Schema   json.RawMessage
+}
+
+// anyOrder matches parts in any order; needs tells the ones that must occur.
+func anyOrder(parts []*Rule, needs []bool, sep *Rule, least int) *Rule {
+	return &Rule{Kind: Set, Parts: parts, Needs: needs, Sep: sep, Min: least}
 }
 
 func lit(s string) *Rule                 { return &Rule{Kind: Lit, Text: s} }
@@ -55,13 +63,21 @@ func seq(parts ...*Rule) *Rule {
 	return r
 }
 
-// layout matches text of a layout exactly; if the text is only white space, the rule also matches
-// the empty text.
+// layout matches text of a layout; the white space around the text may be absent.
 func layout(s string) *Rule {
-	if strings.TrimSpace(s) == "" && s != "" {
+	text := strings.TrimSpace(s)
+	if text == "" && s != "" {
 		return opt(lit(s))
 	}
-	return lit(s)
+	before, after, _ := strings.Cut(s, text)
+	r := lit(text)
+	if before != "" {
+		r = seq(opt(lit(before)), r)
+	}
+	if after != "" {
+		r = seq(r, opt(lit(after)))
+	}
+	return r
 }
 
 // space matches a small amount of white space, or none. White space for it is never written.

@@ -2,6 +2,8 @@ package toolformat
 
 import (
 	"encoding/json"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/luthier-dev/luthier/internal/jsontree"
@@ -11,18 +13,20 @@ import (
 type kinds uint8
 
 const (
-	isString kinds = 1 << iota
-	isNumber
+	isString  kinds = 1 << iota
+	isInteger       // a number without a fraction
+	isFraction
 	isBool
 	isNull
 	isObject
 	isArray
 
+	isNumber  = isInteger | isFraction
 	notString = isNumber | isBool | isNull | isObject | isArray
 )
 
 var kindOf = map[string]kinds{
-	"string": isString, "number": isNumber, "integer": isNumber, "boolean": isBool,
+	"string": isString, "number": isNumber, "integer": isInteger, "boolean": isBool,
 	"null": isNull, "object": isObject, "array": isArray,
 }
 
@@ -192,11 +196,11 @@ func (k kinds) allows(v string) bool {
 	if k == 0 {
 		return v[0] != '"'
 	}
-	return k&firstKind(v) != 0 && !(v[0] == '"' && k&isString != 0) || k&isString == 0
+	return k&valueKind(v) != 0 && !(v[0] == '"' && k&isString != 0) || k&isString == 0
 }
 
-// firstKind returns the kind of a JSON text.
-func firstKind(v string) kinds {
+// valueKind returns the kind of a JSON text.
+func valueKind(v string) kinds {
 	switch v[0] {
 	case '"':
 		return isString
@@ -209,7 +213,13 @@ func firstKind(v string) kinds {
 	case 'n':
 		return isNull
 	}
-	return isNumber
+	if !strings.ContainsAny(v, ".eE") {
+		return isInteger
+	}
+	if f, err := strconv.ParseFloat(v, 64); err == nil && f == math.Trunc(f) {
+		return isInteger
+	}
+	return isFraction
 }
 
 // jsonValue returns a text as JSON, if it is JSON or Python.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/luthier-dev/luthier/internal/devdata"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // TestGrammarTakesTemplates checks that the grammar accepts the text that actual templates write
@@ -77,5 +78,47 @@ func TestGrammarTakesTemplates(t *testing.T) {
 	}
 	if taken < least {
 		t.Errorf("only %d texts", taken)
+	}
+}
+
+// TestGrammarTakesVectors checks that grammars accept the texts of models that other projects'
+// parsers are tested with.
+func TestGrammarTakesVectors(t *testing.T) {
+	tier.Normal(t)
+	vocab, _ := byteVocab(nil)
+	taken := 0
+	for _, v := range readVectors(t) {
+		f := Lookup(v.Format)
+		if v.Partial || f == nil || len(v.Expect.Calls) == 0 || len(v.Tools) == 0 || v.Schema != "" {
+			continue
+		}
+		var tools []Tool
+		for _, x := range v.Tools {
+			tools = append(tools, Tool{x.Name, x.Description, json.RawMessage(x.Parameters)})
+		}
+		text := v.Text
+		for _, s := range f.Stops {
+			text = strings.TrimSuffix(text, s)
+		}
+		for _, mode := range []Mode{Auto, Required} {
+			if mode == Required && v.Expect.Content != nil && *v.Expect.Content != "" {
+				continue
+			}
+			g, err := f.Grammar(tools, Choice{Mode: mode, Parallel: true, Prompt: v.Prompt})
+			if err != nil {
+				t.Fatal(err)
+			}
+			compiled, err := g.Compile(vocab, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if at, ok := accepts(compiled, nil, strings.TrimRight(text, " \n")); !ok {
+				t.Errorf("%s: %s: mode %d: not accepted at %d: %q ^ %q", v.ID, v.Format, mode, at, text[:at], text[at:])
+			}
+			taken++
+		}
+	}
+	if taken == 0 {
+		t.Error("no vector with calls")
 	}
 }

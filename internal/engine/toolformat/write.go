@@ -130,7 +130,11 @@ func (f *Format) callRule(w Wrap, name string, args, number, id *Rule) *Rule {
 	}
 	if len(h.End) > 0 {
 		if end := lit(h.End[0]); len(h.Peek) > 0 {
-			head = seq(head, layout(h.End[0]))
+			end := layout(h.End[0])
+			if h.CutID { // some models leave it out
+				end = opt(end)
+			}
+			head = seq(head, end)
 		} else {
 			head = seq(head, end)
 		}
