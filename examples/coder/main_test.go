@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 // offer serves m under the chat completions API until t ends.
 func offer(t *testing.T, m agent.Model) *httptest.Server {
 	t.Helper()
-	handler, err := serve.New(m, serve.Config{})
+	handler, err := serve.New(m, serve.Config{Aliases: []string{"*"}})
 	if err != nil {
 		t.Fatal(err)
 	}
