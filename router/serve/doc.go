@@ -8,8 +8,9 @@
 //
 // It answers
 //
-//   - POST /v1/chat/completions: streamed and whole, with n choices, tools, tool_choice, response_format,
-//     logprobs and stop. Fields it does not know reach the model as [agent.Request].Extra.
+//   - POST /v1/chat/completions: streamed and whole, with n choices, tools, tool_choice,
+//     response_format, logprobs and stop. Fields it does not know reach the model as
+//     [agent.Request].Extra.
 //   - GET /v1/models and /v1/models/{id}.
 //   - POST /tokenize and /detokenize, when the model is a [Tokenizer].
 //   - GET /metrics for Prometheus, and GET /health.
