@@ -22,11 +22,16 @@ type plan struct {
 	mounts []mount
 	env    []string
 	owned  map[int]bool // indexes of mounts whose owner must appear as the sandbox's user
+	masks  masks
+}
+
+func newPlan(ws *workspace, uid int) *plan {
+	return &plan{owned: map[int]bool{}, masks: masks{needed: os.Geteuid() == 0 && uid != 0, dir: ws.sub(scratchMasks)}}
 }
 
 // makePlan lays out the root. Parents come before their contents.
 func makePlan(cfg *Config, ws *workspace, uid, gid int) (*plan, error) {
-	p := &plan{owned: map[int]bool{}}
+	p := newPlan(ws, uid)
 	p.system()
 	p.add(mount{Kind: mountTmpfs, Target: "/dev/shm", Size: max(cfg.Limits.SharedMemory, 0)})
 	p.add(mount{Kind: mountBind, Source: ws.sub(scratchTmp), Target: "/tmp"})
@@ -45,7 +50,9 @@ func makePlan(cfg *Config, ws *workspace, uid, gid int) (*plan, error) {
 	for _, dir := range cfg.Writable {
 		grants = append(grants, grant{path: dir, owned: true})
 	}
-	p.grants(cfg, ws, append(grants, ws.protect(cfg.Unprotect)...))
+	if err := p.grants(cfg, ws, append(grants, ws.protect(cfg.Unprotect)...)); err != nil {
+		return nil, err
+	}
 	p.env = mergeEnv(filterEnv(os.Environ(), passedEnv, cfg.PassEnv), online(cfg, p.env), cfg.Env)
 	return p, nil
 }
@@ -123,7 +130,7 @@ func (p *plan) tools(cfg *Config, ws *workspace) ([]grant, error) {
 	for i, t := range detectToolchains() {
 		for _, dir := range t.readOnly {
 			real, err := filepath.EvalSymlinks(dir)
-			if err != nil || p.visible(real) || isSystemDir(real) {
+			if err != nil || p.visible(real) && p.barrier(real) == "" || isSystemDir(real) {
 				continue
 			}
 			grants = append(grants, grant{path: real, readOnly: true})
@@ -165,12 +172,16 @@ func (p *plan) visible(path string) bool {
 
 // grants adds the workspace and the other grants, outer paths first, so that each is mounted on top
 // of the path that contains it.
-func (p *plan) grants(cfg *Config, ws *workspace, grants []grant) {
+func (p *plan) grants(cfg *Config, ws *workspace, grants []grant) error {
 	if ws.dir != "" { // a ready sandbox has none yet
 		grants = append(grants, grant{path: ws.dir, readOnly: ws.readOnly, owned: true})
 	}
 	slices.SortStableFunc(grants, func(a, b grant) int { return len(a.path) - len(b.path) })
 	for _, g := range grants {
+		if at := p.barrier(g.path); at != "" && g.pinned {
+			p.pin(at)
+			continue
+		}
 		m := mount{Kind: mountBind, Source: g.path, Target: g.path, ReadOnly: g.readOnly, Pinned: g.pinned}
 		if fi, err := os.Stat(g.path); err == nil && !fi.IsDir() {
 			m.File = true
@@ -183,9 +194,13 @@ func (p *plan) grants(cfg *Config, ws *workspace, grants []grant) {
 				m.Source = ws.source
 			}
 		}
+		if err := p.reach(&m); err != nil {
+			return fmt.Errorf("make the way to %s: %w", g.path, err)
+		}
 		if g.owned && (g.path != ws.dir || ws.source != ws.sub(scratchWork)) {
 			p.owned[len(p.mounts)] = true
 		}
 		p.add(m)
 	}
+	return nil
 }

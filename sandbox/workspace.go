@@ -41,6 +41,7 @@ const (
 	scratchLayer = "layer" // overlay's upper and work directories
 	scratchCache = "cache" // upper and work directories of tool chain caches
 	scratchWork  = "work"  // copy of the snapshot
+	scratchMasks = "masks" // directories mounted over those that commands cannot pass
 )
 
 // openWorkspace resolves the starting state and makes the scratch directory.

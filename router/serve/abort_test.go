@@ -73,7 +73,7 @@ func endless(begun chan<- struct{}, ended chan<- error) agent.Model {
 // TestAborts: a client that leaves is counted as aborted and nothing else, and the calls of the
 // model are cancelled, whether the answer is streamed or whole, with one choice or more.
 //
-// Evidence: server · A client that leaves is counted as aborted, and its calls of the model are cancelled
+// Evidence: server · A client that leaves is counted as aborted, and its model calls are cancelled
 func TestAborts(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	for _, stream := range []bool{true, false} {

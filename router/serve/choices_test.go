@@ -76,7 +76,7 @@ func ask(n int64) openai.ChatCompletionNewParams {
 // TestChoices: n choices come with their index, each from a call of the model, whole and streamed;
 // the usage is their sum. The number of calls at once stays within MaxConcurrent.
 //
-// Evidence: server · A request for n choices gets n, whole and streamed, within the limit of answers at once
+// Evidence: server · A request for n choices gets n, whole and streamed
 func TestChoices(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	for _, places := range []int{0, 1, 2} {

@@ -26,7 +26,8 @@ type Config struct {
 	MaxBody       int64  // bytes of a request; 0 means 32 MiB
 	Key           string // a bearer token that clients must send; empty means none
 	// MaxChoices limits n, the answers that one request may ask for; 0 means 8. Each is a call of
-	// the model. Further choices run at once if MaxConcurrent leaves places, and otherwise one by one.
+	// the model. Further choices run at once if MaxConcurrent leaves places, and otherwise one by
+	// one.
 	MaxChoices int
 	// Origins lists the web origins whose pages may call the server from a browser (CORS), such as
 	// "https://app.example" or "http://localhost:3000". "*" allows every origin, without
