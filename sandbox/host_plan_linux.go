@@ -138,12 +138,10 @@ func (p *plan) tools(cfg *Config, ws *workspace) ([]grant, error) {
 				p.add(mount{Kind: mountSymlink, Source: real, Target: dir})
 			}
 		}
-		for _, dir := range t.empty {
-			if !p.visible(dir) && !isSystemDir(dir) {
-				p.add(mount{Kind: mountDir, Target: filepath.Clean(dir)})
-			}
-		}
 		p.env = append(p.env, t.env...)
+		if t.home != nil {
+			p.toolHome(t.home)
+		}
 		if t.cacheEnv == "" {
 			continue
 		}
@@ -161,6 +159,16 @@ func (p *plan) tools(cfg *Config, ws *workspace) ([]grant, error) {
 		}
 	}
 	return grants, nil
+}
+
+// toolHome makes a tool's directory in the root.
+func (p *plan) toolHome(h *madeHome) {
+	dir := "/run/" + h.name
+	for _, link := range h.links {
+		p.add(mount{Kind: mountSymlink, Source: link, Target: filepath.Join(dir, filepath.Base(link))})
+	}
+	p.add(mount{Kind: mountDir, Target: filepath.Join(dir, h.empty)})
+	p.env = append(p.env, h.variable+"="+dir)
 }
 
 // visible reports whether the system directories already contain path.

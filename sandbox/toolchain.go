@@ -11,11 +11,11 @@ import (
 
 // toolchain is an installed tool outside the system directories.
 type toolchain struct {
-	readOnly []string // paths commands may read
-	empty    []string // directories that the tool makes if they are missing, and does not need
-	env      []string // variables that the tool needs to find itself and to stay offline
-	cache    string   // a cache that commands get a private, writable view of
-	cacheEnv string   // the variable that names the cache
+	readOnly []string  // paths commands may read
+	home     *madeHome // a directory that is made for the tool, if it cannot work in its own
+	env      []string  // variables that the tool needs to find itself and to stay offline
+	cache    string    // a cache that commands get a private, writable view of
+	cacheEnv string    // the variable that names the cache
 }
 
 // detectToolchains finds the tool chains that the host itself would use, from its environment and
@@ -43,12 +43,7 @@ func detectToolchains() []toolchain {
 	}
 	cargo := under("CARGO_HOME", ".cargo", "bin", "registry", "git", "env")
 	cargo.env = append(cargo.env, "CARGO_NET_OFFLINE=true")
-	rustup := under("RUSTUP_HOME", ".rustup", "toolchains", "settings.toml")
-	if len(rustup.env) > 0 { // it starts no program without this directory
-		_, dir, _ := strings.Cut(rustup.env[0], "=")
-		rustup.empty = []string{filepath.Join(dir, "update-hashes")}
-	}
-	list = append(list, cargo, rustup,
+	list = append(list, cargo, withHashes(under("RUSTUP_HOME", ".rustup", "toolchains", "settings.toml", rustupHashes)),
 		under("PYENV_ROOT", ".pyenv", ""),
 		under("NVM_DIR", ".nvm", "versions", "alias", "nvm.sh"),
 		under("VOLTA_HOME", ".volta", "bin", "tools"),
@@ -73,6 +68,9 @@ func plainToolchains(cfg *Config, ws *workspace) (readable, env []string) {
 	for _, t := range detectToolchains() {
 		readable = append(readable, t.readOnly...)
 		env = append(env, t.env...)
+		if t.home != nil {
+			env = append(env, t.home.make(ws.sub(scratchCache))...)
+		}
 		if t.cacheEnv != "" {
 			env = append(env, t.cacheEnv+"="+filepath.Join(ws.sub(scratchCache), strings.ToLower(t.cacheEnv)))
 		}
