@@ -53,7 +53,7 @@ func makePlan(cfg *Config, ws *workspace, uid, gid int) (*plan, error) {
 	if err := p.grants(cfg, ws, append(grants, ws.protect(cfg.Unprotect)...)); err != nil {
 		return nil, err
 	}
-	p.env = mergeEnv(filterEnv(os.Environ(), passedEnv, cfg.PassEnv), online(cfg, p.env), cfg.Env)
+	p.env = mergeEnv(noPtraceEnv, filterEnv(os.Environ(), passedEnv, cfg.PassEnv), online(cfg, p.env), cfg.Env)
 	return p, nil
 }
 
