@@ -50,7 +50,9 @@ func makePlan(cfg *Config, ws *workspace, uid, gid int) (*plan, error) {
 	for _, dir := range cfg.Writable {
 		grants = append(grants, grant{path: dir, owned: true})
 	}
-	if err := p.grants(cfg, ws, append(grants, ws.protect(cfg.Unprotect)...)); err != nil {
+	protected := ws.protect(cfg.Unprotect)
+	ws.wall = ws.walled(protected)
+	if err := p.grants(cfg, ws, append(grants, protected...)); err != nil {
 		return nil, err
 	}
 	p.env = mergeEnv(noPtraceEnv, filterEnv(os.Environ(), passedEnv, cfg.PassEnv), online(cfg, p.env), cfg.Env)
@@ -190,7 +192,7 @@ func (p *plan) grants(cfg *Config, ws *workspace, grants []grant) error {
 			p.pin(at)
 			continue
 		}
-		m := mount{Kind: mountBind, Source: g.path, Target: g.path, ReadOnly: g.readOnly, Pinned: g.pinned}
+		m := mount{Kind: mountBind, Source: g.path, Target: g.path, ReadOnly: g.readOnly, Pinned: g.pinned, OwnerOf: g.ownerOf}
 		if fi, err := os.Stat(g.path); err == nil && !fi.IsDir() {
 			m.File = true
 		}

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -34,7 +35,7 @@ func (p *plan) barrier(path string) string {
 	m := p.mounts[i]
 	var owner *tree.Owner
 	if p.owned[i] {
-		owner = ownerOf(m.Source)
+		owner = ownerOf(cmp.Or(m.OwnerOf, m.Source))
 	}
 	at, rel := m.Target, strings.TrimPrefix(strings.TrimPrefix(path, m.Target), "/")
 	for {

@@ -24,7 +24,8 @@ type workspace struct {
 	source   string // the directory commands change, empty while only an overlay is planned
 	scratch  string // private directory, removed on Close
 	readOnly bool
-	overlay  bool // changes go to scratch/layer/upper, over lower
+	wall     *wall // what commands cannot change in place; nil if there is nothing, or no mounts
+	overlay  bool  // changes go to scratch/layer/upper, over lower
 	owner    *tree.Owner
 	owned    bool     // own has processed scratch
 	layer    string   // fingerprint of the overlay's upper directory before it was used
@@ -160,7 +161,7 @@ func (ws *workspace) materialize(cfg *Config) error {
 	if err := ws.unlimit(cfg); err != nil {
 		return err
 	}
-	ws.owner, ws.overlay = nil, false
+	ws.owner, ws.overlay, ws.wall = nil, false, nil
 	if err := ws.copyOut(); err != nil {
 		return err
 	}

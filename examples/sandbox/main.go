@@ -113,6 +113,9 @@ func run(ctx context.Context, o options) (int, error) {
 	case exit.TimedOut:
 		return statusTimeout, fmt.Errorf("sandbox: %v", exit)
 	}
+	if exit.Hint != "" {
+		fmt.Fprintf(os.Stderr, "sandbox: %s%s\n", exit.Hint, unprotectFlag(exit.Hint))
+	}
 	if o.verbose {
 		for _, d := range exit.Denials {
 			fmt.Fprintln(os.Stderr, "denied:", d)
@@ -126,6 +129,14 @@ func run(ctx context.Context, o options) (int, error) {
 		err = errors.Join(err, diffErr)
 	}
 	return exit.Code, err
+}
+
+// unprotectFlag names the flag for a hint.
+func unprotectFlag(hint string) string {
+	if strings.Contains(hint, "Config.Unprotect") {
+		return " (-unprotect)"
+	}
+	return ""
 }
 
 func config(o options) (cfg sandbox.Config, err error) {
