@@ -407,7 +407,7 @@ func BenchmarkProcLog(b *testing.B) {
 // TestHintOfCommit: a commit that the sandbox does not let through tells the model to ask the user,
 // and by which option the user can allow it.
 //
-// Evidence: coding · A commit that the sandbox refuses says which option allows it and to ask the user
+// Evidence: coding · A commit that the sandbox refuses says which option allows it
 func TestHintOfCommit(t *testing.T) {
 	needUnix(t)
 	needProgram(t, "git")
