@@ -121,8 +121,13 @@ func (b *blank) attach(ctx context.Context, snap Snapshot) (*local, error) {
 			return nil, fmt.Errorf("%w: %s lies in it", errAttach, m.Target)
 		}
 	}
-	p := &plan{owned: map[int]bool{}}
-	p.grants(&cfg, b.ws, nil)
+	if at := b.plan.barrier(b.ws.dir); at != "" {
+		return nil, fmt.Errorf("%w: commands cannot pass %s", errAttach, at)
+	}
+	p := newPlan(b.ws, b.id.inUID)
+	if err := p.grants(&cfg, b.ws, nil); err != nil {
+		return nil, err
+	}
 	p.keyed(b.ws.disk)
 	b.key = b.ws.key()
 	for i := range p.mounts {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -282,7 +283,7 @@ func (m *ownerMaps) openAll(mounts []mount, owned []int, id identity, openTree o
 		o := treeOptions{readOnly: p.ReadOnly || p.Kind == mountOverlay, device: p.Device, noFollow: p.Pinned}
 		var err error
 		if mapped[i] {
-			if o.userNS, err = m.get(p.Source, id); err != nil {
+			if o.userNS, err = m.get(cmp.Or(p.OwnerOf, p.Source), id); err != nil {
 				return err
 			}
 		}

@@ -93,6 +93,11 @@ type Exit struct {
 	// 64. A refusal need not be the reason why a command failed, and not every refusal is seen: see
 	// Denial and Config.TraceWrites.
 	Denials []Denial
+	// Hint says why a write of the command failed and which field of Config would allow it, if the
+	// command's output shows that it tried to change something that is protected in place, such as
+	// .git (see Config.Unprotect). It goes by the words of the output, so it can be missing or
+	// wrong; empty means unknown.
+	Hint string
 	// Isolation reports what was enforced on the command.
 	Isolation Isolation
 }

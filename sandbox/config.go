@@ -80,7 +80,9 @@ type Config struct {
 // Limits bound resources. Zero means the default, a negative value no limit.
 type Limits struct {
 	// Memory limits the private writable memory of one process, in bytes (RLIMIT_DATA: a limit of
-	// the address space would break Go, Node and Java). Default: none.
+	// the address space would break Go, Node and Java). Programs built with the address or thread
+	// sanitizer do not start under it, since they reserve terabytes; use MemoryTotal for them.
+	// Default: none.
 	Memory int64
 	// Processes limits the number of processes and threads of the sandbox (RLIMIT_NPROC, counted
 	// for the sandbox alone from Linux 5.14). Default 4096.

@@ -34,6 +34,24 @@ func peek(pid uint32, addr uint64, b []byte) []byte {
 	return b[:max(n, 0)]
 }
 
+// lowersCore reports whether a call asks for no core dumps of the calling process: nothing is
+// dumped anyway, see keepCoreLimit. Sanitizers end a program if they cannot do that, and scripts
+// with "ulimit -c 0" end too.
+func lowersCore(c *notice) bool {
+	at := c.args[1]
+	switch uint32(c.nr) {
+	case unix.SYS_SETRLIMIT:
+	case unix.SYS_PRLIMIT64:
+		if at = c.args[2]; uint32(c.args[0]) != 0 || c.args[3] != 0 {
+			return false // another process, or the old limit is wanted too
+		}
+	default:
+		return false
+	}
+	soft := peek(c.pid, at, make([]byte, 8))
+	return len(soft) == 8 && binary.NativeEndian.Uint64(soft) <= 1
+}
+
 // connecting returns the denial of a connect to an address outside this network.
 func (n *notices) connecting(c *notice) *Denial {
 	b := peek(c.pid, c.args[1], make([]byte, min(c.args[2], 28)))

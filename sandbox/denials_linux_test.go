@@ -4,10 +4,12 @@ package sandbox
 
 import (
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -155,19 +157,21 @@ func init() {
 		}
 		return os.ErrPermission
 	}
-	helpers["core"] = func([]string) error { // runs if the limit is changed, or seems to be
+	helpers["core"] = func([]string) error { // runs if the limit is changed, or seems to allow dumps
 		var was, now unix.Rlimit
 		if err := unix.Getrlimit(unix.RLIMIT_CORE, &was); err != nil {
 			return err
 		}
 		low, high := unix.Rlimit{}, unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY}
+		_ = unix.Setrlimit(unix.RLIMIT_CORE, &low) // may succeed, without effect
+		_ = setLimitDirectly(unix.RLIMIT_CORE, &low)
 		for name, set := range map[string]func() error{
-			"prlimit":   func() error { return unix.Prlimit(0, unix.RLIMIT_CORE, &low, nil) },
+			"prlimit":   func() error { return unix.Prlimit(0, unix.RLIMIT_CORE, &low, &now) },
 			"by pid":    func() error { return unix.Prlimit(os.Getpid(), unix.RLIMIT_CORE, &low, nil) },
 			"parent":    func() error { return unix.Prlimit(os.Getppid(), unix.RLIMIT_CORE, &low, nil) },
 			"high":      func() error { return unix.Prlimit(0, unix.RLIMIT_CORE, &high, nil) },
-			"soft":      func() error { return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Max: was.Max}) },
-			"setrlimit": func() error { return setLimitDirectly(unix.RLIMIT_CORE, &low) },
+			"more":      func() error { return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 2, Max: was.Max}) },
+			"setrlimit": func() error { return setLimitDirectly(unix.RLIMIT_CORE, &high) },
 		} {
 			if err := set(); err == nil {
 				fmt.Println(name)
@@ -207,20 +211,26 @@ func setLimitDirectly(which int, l *unix.Rlimit) error {
 	return nil
 }
 
-// TestCoreLimitRefusalIsReported checks that a change of the limit of core dumps fails, also from a
-// shell, and that the host learns of it. Reading the limit works.
+// TestCoreLimitRefusalIsReported checks that allowing core dumps fails, also from a shell, and that
+// the host learns of it. Reading the limit works. A wish for no core dumps succeeds and changes
+// nothing: with a limit of zero the kernel would start the host's core handler.
 //
-// Evidence: sandbox · A change of the limit of core dumps fails and is reported
+// Evidence: sandbox · Core dumps cannot be allowed, and a try is reported
 func TestCoreLimitRefusalIsReported(t *testing.T) {
 	t.Parallel()
 	isolated(t, func(t *testing.T, cfg Config) {
 		sb := open(t, cfg)
-		exit := mustExec(t, sb, Cmd{Args: []string{"sh", "-c", "ulimit -c; ulimit -S -c 0"}})
+		exit := mustExec(t, sb, Cmd{Args: []string{"sh", "-c", "ulimit -c; ulimit -S -c unlimited"}})
 		if exit.Success() || len(exit.Stdout.String()) == 0 {
 			t.Errorf("%v: %q, %q", exit, exit.Stdout, exit.Stderr)
 		}
 		if !slices.ContainsFunc(exit.Denials, func(d Denial) bool { return d.Wall == WallLimits && d.Errno == syscall.EINVAL }) && !slices.Contains(sb.Isolation().Missing, noListener) {
 			t.Errorf("denials %v", exit.Denials)
+		}
+		noted(t, sb)
+		got := mustExec(t, sb, Cmd{Args: []string{"sh", "-ec", "ulimit -p >/dev/null; cat /proc/self/limits >a; ulimit -c 0; ulimit -S -c 0; cat /proc/self/limits >b; cmp a b"}})
+		if !got.Success() || len(got.Denials) > 0 {
+			t.Errorf("no core dumps: %v, %s, denials %v", got, got.Stderr, got.Denials)
 		}
 	})
 }
@@ -296,4 +306,54 @@ func FuzzAddress(f *testing.F) {
 			t.Errorf("%v: %v, %v", to, back, err)
 		}
 	})
+}
+
+// BenchmarkEvidence measures the additional cost of a call that goes to the listener: opening a
+// file for writing with Config.TraceWrites, and a connect always.
+func BenchmarkEvidence(b *testing.B) {
+	const calls = 2000
+	for _, trace := range []bool{false, true} {
+		sb := open(b, Config{Floor: TierNamespaces, ReadOnly: []string{self(b)}, TraceWrites: trace})
+		for _, what := range []string{"open", "connect"} {
+			b.Run(fmt.Sprintf("%s/trace=%v", what, trace), func(b *testing.B) {
+				var total time.Duration
+				for b.Loop() {
+					exit := mustExec(b, sb, Cmd{Args: []string{self(b), what, strconv.Itoa(calls)}, Env: []string{helperEnv + "=many-calls"}})
+					d, err := time.ParseDuration(strings.TrimSpace(exit.Stdout.String()))
+					if err != nil || len(exit.Denials) > 0 {
+						b.Fatal(err, exit.Denials)
+					}
+					total += d
+				}
+				b.ReportMetric(float64(total.Nanoseconds())/float64(b.N*calls), "ns/call")
+			})
+		}
+	}
+}
+
+func init() {
+	helpers["many-calls"] = func(a []string) error {
+		n, err := strconv.Atoi(a[1])
+		if err != nil {
+			return err
+		}
+		begun := time.Now()
+		for range n {
+			if a[0] == "open" {
+				f, err := os.OpenFile("many-calls", os.O_CREATE|os.O_WRONLY, 0o600)
+				if err != nil {
+					return err
+				}
+				f.Close()
+				continue
+			}
+			c, err := net.Dial("udp", "127.0.0.1:9")
+			if err != nil {
+				return err
+			}
+			c.Close()
+		}
+		fmt.Println(time.Since(begun))
+		return nil
+	}
 }

@@ -79,7 +79,8 @@
 //
 // Of isolation:
 //
-//   - ptrace is refused inside: no strace, delve or LeakSanitizer.
+//   - ptrace is refused inside: no strace, delve or LeakSanitizer. LSAN_OPTIONS turns its check
+//     off; the rest of the address sanitizer works.
 //   - Landlock has no rules for files in a sandbox that gets its workspace at a lease, because
 //     rules cannot be added. POSIX message queues cannot be opened under it.
 //   - [Approver] does not hash the program's file. If several commands run at once, the egress

@@ -23,6 +23,11 @@ var hostOnlyEnv = []string{
 	"NVM_DIR", "PYENV_ROOT", "USERPROFILE", "LOCALAPPDATA", "APPDATA", "HOMEDRIVE", "HOMEPATH",
 }
 
+// noPtraceEnv keeps the leak check of the address sanitizer and of LeakSanitizer from failing where
+// ptrace is refused: it stops the program's threads by ptrace, and ends a sound program with an
+// error if it cannot. Both read this variable, whatever ASAN_OPTIONS says.
+var noPtraceEnv = []string{"LSAN_OPTIONS=detect_leaks=0"}
+
 // filterEnv returns the entries of environ whose names one of the patterns allows.
 func filterEnv(environ []string, patterns ...[]string) []string {
 	var out []string

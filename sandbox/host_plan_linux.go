@@ -22,11 +22,16 @@ type plan struct {
 	mounts []mount
 	env    []string
 	owned  map[int]bool // indexes of mounts whose owner must appear as the sandbox's user
+	masks  masks
+}
+
+func newPlan(ws *workspace, uid int) *plan {
+	return &plan{owned: map[int]bool{}, masks: masks{needed: os.Geteuid() == 0 && uid != 0, dir: ws.sub(scratchMasks)}}
 }
 
 // makePlan lays out the root. Parents come before their contents.
 func makePlan(cfg *Config, ws *workspace, uid, gid int) (*plan, error) {
-	p := &plan{owned: map[int]bool{}}
+	p := newPlan(ws, uid)
 	p.system()
 	p.add(mount{Kind: mountTmpfs, Target: "/dev/shm", Size: max(cfg.Limits.SharedMemory, 0)})
 	p.add(mount{Kind: mountBind, Source: ws.sub(scratchTmp), Target: "/tmp"})
@@ -45,8 +50,12 @@ func makePlan(cfg *Config, ws *workspace, uid, gid int) (*plan, error) {
 	for _, dir := range cfg.Writable {
 		grants = append(grants, grant{path: dir, owned: true})
 	}
-	p.grants(cfg, ws, append(grants, ws.protect(cfg.Unprotect)...))
-	p.env = mergeEnv(filterEnv(os.Environ(), passedEnv, cfg.PassEnv), online(cfg, p.env), cfg.Env)
+	protected := ws.protect(cfg.Unprotect)
+	ws.wall = ws.walled(protected)
+	if err := p.grants(cfg, ws, append(grants, protected...)); err != nil {
+		return nil, err
+	}
+	p.env = mergeEnv(noPtraceEnv, filterEnv(os.Environ(), passedEnv, cfg.PassEnv), online(cfg, p.env), cfg.Env)
 	return p, nil
 }
 
@@ -123,7 +132,7 @@ func (p *plan) tools(cfg *Config, ws *workspace) ([]grant, error) {
 	for i, t := range detectToolchains() {
 		for _, dir := range t.readOnly {
 			real, err := filepath.EvalSymlinks(dir)
-			if err != nil || p.visible(real) || isSystemDir(real) {
+			if err != nil || p.visible(real) && p.barrier(real) == "" || isSystemDir(real) {
 				continue
 			}
 			grants = append(grants, grant{path: real, readOnly: true})
@@ -131,12 +140,10 @@ func (p *plan) tools(cfg *Config, ws *workspace) ([]grant, error) {
 				p.add(mount{Kind: mountSymlink, Source: real, Target: dir})
 			}
 		}
-		for _, dir := range t.empty {
-			if !p.visible(dir) && !isSystemDir(dir) {
-				p.add(mount{Kind: mountDir, Target: filepath.Clean(dir)})
-			}
-		}
 		p.env = append(p.env, t.env...)
+		if t.home != nil {
+			p.toolHome(t.home)
+		}
 		if t.cacheEnv == "" {
 			continue
 		}
@@ -156,6 +163,16 @@ func (p *plan) tools(cfg *Config, ws *workspace) ([]grant, error) {
 	return grants, nil
 }
 
+// toolHome makes a tool's directory in the root.
+func (p *plan) toolHome(h *madeHome) {
+	dir := "/run/" + h.name
+	for _, link := range h.links {
+		p.add(mount{Kind: mountSymlink, Source: link, Target: filepath.Join(dir, filepath.Base(link))})
+	}
+	p.add(mount{Kind: mountDir, Target: filepath.Join(dir, h.empty)})
+	p.env = append(p.env, h.variable+"="+dir)
+}
+
 // visible reports whether the system directories already contain path.
 func (p *plan) visible(path string) bool {
 	return slices.ContainsFunc(p.mounts, func(m mount) bool {
@@ -165,13 +182,17 @@ func (p *plan) visible(path string) bool {
 
 // grants adds the workspace and the other grants, outer paths first, so that each is mounted on top
 // of the path that contains it.
-func (p *plan) grants(cfg *Config, ws *workspace, grants []grant) {
+func (p *plan) grants(cfg *Config, ws *workspace, grants []grant) error {
 	if ws.dir != "" { // a ready sandbox has none yet
 		grants = append(grants, grant{path: ws.dir, readOnly: ws.readOnly, owned: true})
 	}
 	slices.SortStableFunc(grants, func(a, b grant) int { return len(a.path) - len(b.path) })
 	for _, g := range grants {
-		m := mount{Kind: mountBind, Source: g.path, Target: g.path, ReadOnly: g.readOnly, Pinned: g.pinned}
+		if at := p.barrier(g.path); at != "" && g.pinned {
+			p.pin(at)
+			continue
+		}
+		m := mount{Kind: mountBind, Source: g.path, Target: g.path, ReadOnly: g.readOnly, Pinned: g.pinned, OwnerOf: g.ownerOf}
 		if fi, err := os.Stat(g.path); err == nil && !fi.IsDir() {
 			m.File = true
 		}
@@ -183,17 +204,22 @@ func (p *plan) grants(cfg *Config, ws *workspace, grants []grant) {
 				m.Source = ws.source
 			}
 		}
+		if err := p.reach(&m); err != nil {
+			return fmt.Errorf("make the way to %s: %w", g.path, err)
+		}
 		if g.owned && (g.path != ws.dir || ws.source != ws.sub(scratchWork)) {
 			p.owned[len(p.mounts)] = true
 		}
 		p.add(m)
 	}
+	return nil
 }
 
 // grant is a host path that commands may use.
 type grant struct {
 	path     string
 	readOnly bool
-	owned    bool // named by the host: commands get the rights of its owner
-	pinned   bool // a part of the workspace, mounted over itself
+	owned    bool   // named by the host: commands get the rights of its owner
+	pinned   bool   // a part of the workspace, mounted over itself
+	ownerOf  string // commands get the rights of this path's owner instead
 }

@@ -58,6 +58,35 @@ func hasEvil(t *testing.T, dir string) bool {
 	return false
 }
 
+// TestInPlaceKeepsDirectories: what is protected below a directory cannot be exchanged by renaming
+// the directory; everything else in it can be changed.
+//
+// Evidence: sandbox · The directory of a protected path cannot be exchanged
+func TestInPlaceKeepsDirectories(t *testing.T) {
+	t.Parallel()
+	need(t, "git")
+	for _, script := range []string{
+		"mv tools away; mkdir -p tools/deep; echo evil >tools/deep/pager",
+		"mv tools/deep away; mkdir -p tools/deep; echo evil >tools/deep/pager",
+		"mkdir new; echo evil >new/pager; mv -T --exchange new tools/deep || mv new tools/deep/x",
+		"mv nested away; mkdir -p nested/repo/.git; echo evil >nested/repo/.git/config",
+		"mv nested/repo away; mkdir -p nested/repo/.git; echo evil >nested/repo/.git/config",
+		"rm -r tools nested; mkdir -p tools/deep; echo evil >tools/deep/pager",
+	} {
+		dir := t.TempDir()
+		hostScript(t, dir, "git init -q; git config core.pager tools/deep/pager; mkdir -p tools/deep nested/repo; git init -q nested/repo; echo good >tools/deep/pager; echo x >tools/f")
+		sb := open(t, Config{Dir: dir})
+		mustExec(t, sb, Cmd{Args: []string{"sh", "-c", script}})
+		if got := read(t, filepath.Join(dir, "tools/deep/pager")); got != "good\n" {
+			t.Errorf("%s: the pager is %q", script, got)
+		}
+		if got := read(t, filepath.Join(dir, "nested/repo/.git/config")); strings.Contains(got, "evil") {
+			t.Errorf("%s: the settings of the repository are %q", script, got)
+		}
+		sh(t, sb, "echo y >tools/g && mkdir tools/d && mv tools/g tools/d/ && mv tools/d . && rm -r d && echo z >nested/repo/f")
+	}
+}
+
 func TestInPlaceKeepsWhatTheHostExecutes(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()

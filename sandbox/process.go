@@ -31,6 +31,7 @@ type Process struct {
 	stdinM sync.Mutex
 
 	out, err *stream // err is nil when merged
+	hint     *hint   // nil if nothing is protected
 
 	done chan struct{} // closed when exit and fail are final
 	exit Exit
@@ -97,7 +98,11 @@ func start(ctx context.Context, l *local, cmd Cmd) (*Process, error) {
 	if p.stdin != nil && cmd.Stdin != nil {
 		go p.feed()
 	}
+	if l.ws.wall != nil {
+		p.hint = &hint{wall: l.ws.wall, cwd: req.dir}
+	}
 	for _, s := range p.streams() {
+		s.hint = p.hint
 		s.start()
 	}
 	if err := l.enter(p); err != nil {
@@ -300,6 +305,10 @@ func (p *Process) publish(st status, err error) {
 	p.exit.User, p.exit.System, p.exit.MaxRSS = st.User, st.System, st.MaxRSS
 	p.exit.Exceeded = st.Exceeded
 	p.exit.Denials = st.Denials[:min(len(st.Denials), maxDenials)]
+	if p.hint != nil {
+		p.hint.wall.correct(p.exit.Denials)
+		p.exit.Hint = p.hint.text()
+	}
 	p.exit.Wall = time.Since(p.begun)
 	p.exit.Stdout = p.out.cap.output()
 	if p.err != nil {

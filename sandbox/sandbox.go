@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/luthier-dev/luthier/sandbox/internal/obeyed"
@@ -188,4 +189,21 @@ func (l *local) killAll() {
 		wg.Go(func() { _ = p.Kill() })
 	}
 	wg.Wait()
+}
+
+// closeOnce runs a closing function once and remembers its error.
+type closeOnce struct {
+	over atomic.Bool
+	once sync.Once
+	err  error
+}
+
+func (c *closeOnce) closed() bool { return c.over.Load() }
+
+func (c *closeOnce) do(f func() error) error {
+	c.once.Do(func() {
+		c.over.Store(true)
+		c.err = f()
+	})
+	return c.err
 }

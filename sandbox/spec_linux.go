@@ -49,6 +49,7 @@ type mount struct {
 	Optional bool
 	Key      string // overlay: a mount retained under the same key can be used instead, see mountOrder.Retain
 	Pinned   bool   // bind: the source is in a directory that commands write, so a final symbolic link is not followed
+	OwnerOf  string // bind: the host path whose owner appears as the sandbox's user; empty means the source
 }
 
 // The kinds of mount.

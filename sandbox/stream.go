@@ -20,6 +20,7 @@ type stream struct {
 	cap   *capture
 	on    func(Stream, []byte)
 	which Stream
+	hint  *hint // nil if nothing is protected
 	done  chan struct{}
 	eof   bool // valid once done is closed
 
@@ -55,6 +56,9 @@ func (s *stream) take(p []byte) {
 		return
 	}
 	s.cap.write(p)
+	if s.hint != nil {
+		s.hint.see(s.which, p)
+	}
 	if s.on != nil {
 		s.on(s.which, p)
 	}

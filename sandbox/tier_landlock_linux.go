@@ -143,7 +143,7 @@ func startLandlock(ctx context.Context, cfg *Config, ws *workspace) (*local, err
 	run.bounds = b
 	id := hostIdentity()
 	id.dropped, id.outUID, id.inUID = false, os.Geteuid(), os.Geteuid()
-	env = mergeEnv(filterEnv(os.Environ(), passedEnv, cfg.PassEnv), env, cfg.Env)
+	env = mergeEnv(noPtraceEnv, filterEnv(os.Environ(), passedEnv, cfg.PassEnv), env, cfg.Env)
 	return newLocal(ws, env, b.isolation(sp, f, id, cfg, ws), run), nil
 }
 

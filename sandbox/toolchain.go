@@ -6,16 +6,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // toolchain is an installed tool outside the system directories.
 type toolchain struct {
-	readOnly []string // paths commands may read
-	empty    []string // directories that the tool makes if they are missing, and does not need
-	env      []string // variables that the tool needs to find itself and to stay offline
-	cache    string   // a cache that commands get a private, writable view of
-	cacheEnv string   // the variable that names the cache
+	readOnly []string  // paths commands may read
+	home     *madeHome // a directory that is made for the tool, if it cannot work in its own
+	env      []string  // variables that the tool needs to find itself and to stay offline
+	cache    string    // a cache that commands get a private, writable view of
+	cacheEnv string    // the variable that names the cache
 }
 
 // detectToolchains finds the tool chains that the host itself would use, from its environment and
@@ -43,12 +44,7 @@ func detectToolchains() []toolchain {
 	}
 	cargo := under("CARGO_HOME", ".cargo", "bin", "registry", "git", "env")
 	cargo.env = append(cargo.env, "CARGO_NET_OFFLINE=true")
-	rustup := under("RUSTUP_HOME", ".rustup", "toolchains", "settings.toml")
-	if len(rustup.env) > 0 { // it starts no program without this directory
-		_, dir, _ := strings.Cut(rustup.env[0], "=")
-		rustup.empty = []string{filepath.Join(dir, "update-hashes")}
-	}
-	list = append(list, cargo, rustup,
+	list = append(list, cargo, withHashes(under("RUSTUP_HOME", ".rustup", "toolchains", "settings.toml", rustupHashes)),
 		under("PYENV_ROOT", ".pyenv", ""),
 		under("NVM_DIR", ".nvm", "versions", "alias", "nvm.sh"),
 		under("VOLTA_HOME", ".volta", "bin", "tools"),
@@ -73,6 +69,9 @@ func plainToolchains(cfg *Config, ws *workspace) (readable, env []string) {
 	for _, t := range detectToolchains() {
 		readable = append(readable, t.readOnly...)
 		env = append(env, t.env...)
+		if t.home != nil {
+			env = append(env, t.home.make(ws.sub(scratchCache))...)
+		}
 		if t.cacheEnv != "" {
 			env = append(env, t.cacheEnv+"="+filepath.Join(ws.sub(scratchCache), strings.ToLower(t.cacheEnv)))
 		}
@@ -171,4 +170,43 @@ func parseGoEnv(b []byte) map[string]string {
 		}
 	}
 	return out
+}
+
+// rustupHashes is a directory in RUSTUP_HOME that rustup makes at each start from version 1.29 on,
+// if it is missing. It starts no program without it, and does not use it otherwise.
+const rustupHashes = "update-hashes"
+
+// madeHome is a directory that is made for a tool: links to what the tool reads, and an empty
+// directory.
+type madeHome struct {
+	variable string // names the directory
+	name     string
+	links    []string // targets
+	empty    string
+}
+
+// withHashes returns rustup's tool chain with a directory of its own if the one on the host lacks
+// rustupHashes, since nothing can be made in that.
+func withHashes(t toolchain) toolchain {
+	is := func(p string) bool { return filepath.Base(p) == rustupHashes }
+	if len(t.env) == 0 || slices.ContainsFunc(t.readOnly, is) {
+		return t
+	}
+	variable, _, _ := strings.Cut(t.env[0], "=")
+	t.env, t.home = nil, &madeHome{variable: variable, name: "rustup", links: t.readOnly, empty: rustupHashes}
+	return t
+}
+
+// make makes the directory in parent, and returns the variable that names it, or nil if that fails.
+func (h *madeHome) make(parent string) (env []string) {
+	dir := filepath.Join(parent, h.name)
+	if os.MkdirAll(filepath.Join(dir, h.empty), 0o755) != nil {
+		return nil
+	}
+	for _, link := range h.links {
+		if err := os.Symlink(link, filepath.Join(dir, filepath.Base(link))); err != nil && !os.IsExist(err) {
+			return nil
+		}
+	}
+	return []string{h.variable + "=" + dir}
 }

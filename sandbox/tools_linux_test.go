@@ -182,17 +182,37 @@ func TestBuildCacheIsPrivate(t *testing.T) {
 }
 
 // TestRustupHome checks that rustup finds the directory that it makes at every start, whether the
-// host has it or not.
+// host has it or not, in a home and in a directory of the system, with and without mounts.
 func TestRustupHome(t *testing.T) {
-	for _, exists := range []bool{false, true} {
-		home := t.TempDir()
+	system, err := os.MkdirTemp("/opt", "luthier-test-")
+	if err == nil {
+		defer os.RemoveAll(system)
+		err = os.Chmod(system, 0o755)
+	}
+	tiers(t, func(t *testing.T, cfg Config) {
+		cfg.Dir = t.TempDir()
+		rustupHome(t, cfg, t.TempDir())
+		if err == nil {
+			rustupHome(t, cfg, filepath.Join(system, cfg.Floor.String()))
+		}
+	})
+}
+
+func rustupHome(t *testing.T, cfg Config, top string) {
+	t.Helper()
+	for _, name := range []string{"without", "with"} {
+		home, exists := filepath.Join(top, name), name == "with"
 		write(t, home, "settings.toml", "")
 		write(t, home, "toolchains/x/bin/rustc", "")
 		if exists {
 			write(t, home, "update-hashes/x", "")
 		}
 		t.Setenv("RUSTUP_HOME", home)
-		sh(t, open(t, Config{}), `mkdir -p "$RUSTUP_HOME/update-hashes" && test -d "$RUSTUP_HOME/toolchains/x"`)
+		sb := open(t, cfg)
+		sh(t, sb, `mkdir -p "$RUSTUP_HOME/update-hashes" && test -d "$RUSTUP_HOME/toolchains/x" && cat "$RUSTUP_HOME/settings.toml"`)
+		if cfg.Floor > TierNone {
+			sh(t, sb, `! echo x 2>/dev/null >"$RUSTUP_HOME/toolchains/x/bin/rustc"`)
+		}
 	}
 }
 

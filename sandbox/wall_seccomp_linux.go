@@ -206,7 +206,7 @@ var forbiddenIoctls = []uint32{unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCSETD}
 
 // keepCoreLimit refuses every change of RLIMIT_CORE. The limit that setLimits sets is one byte.
 // Only with this value does the kernel not start the host's core handler, as root, on a command's
-// core dump; with zero it does.
+// core dump; with zero it does. The listener lets a wish for no core dumps succeed without effect.
 func (p *program) keepCoreLimit(o filterOptions) {
 	p.on(unix.SYS_PRLIMIT64, func(b *program) {
 		b.load(offArg(1))

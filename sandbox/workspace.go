@@ -24,7 +24,8 @@ type workspace struct {
 	source   string // the directory commands change, empty while only an overlay is planned
 	scratch  string // private directory, removed on Close
 	readOnly bool
-	overlay  bool // changes go to scratch/layer/upper, over lower
+	wall     *wall // what commands cannot change in place; nil if there is nothing, or no mounts
+	overlay  bool  // changes go to scratch/layer/upper, over lower
 	owner    *tree.Owner
 	owned    bool     // own has processed scratch
 	layer    string   // fingerprint of the overlay's upper directory before it was used
@@ -41,6 +42,7 @@ const (
 	scratchLayer = "layer" // overlay's upper and work directories
 	scratchCache = "cache" // upper and work directories of tool chain caches
 	scratchWork  = "work"  // copy of the snapshot
+	scratchMasks = "masks" // directories mounted over those that commands cannot pass
 )
 
 // openWorkspace resolves the starting state and makes the scratch directory.
@@ -159,7 +161,7 @@ func (ws *workspace) materialize(cfg *Config) error {
 	if err := ws.unlimit(cfg); err != nil {
 		return err
 	}
-	ws.owner, ws.overlay = nil, false
+	ws.owner, ws.overlay, ws.wall = nil, false, nil
 	if err := ws.copyOut(); err != nil {
 		return err
 	}

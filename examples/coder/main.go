@@ -1,12 +1,13 @@
 // Command coder is an interactive coding agent for the terminal.
 //
-//	go run ./examples/coder [-dir DIR] [-model NAME] [-base-url URL] [-resume [-session ID]] [-auto LEVEL] [-p PROMPT]
+//	go run ./examples/coder [-dir DIR] [-model NAME] [-base-url URL] [-resume [-session ID]] [-auto LEVEL] [-unprotect NAME,...] [-p PROMPT]
 //
 // It talks to any OpenAI-compatible server (-base-url, such as http://localhost:8080/v1 for a local
 // one) or to Anthropic's API (a -model that begins with "claude", or -provider anthropic), or runs
-// a -model that is a GGUF file itself. Keys come from OPENAI_API_KEY and ANTHROPIC_API_KEY. With
-// -p, or when the standard input is not a terminal, it does one task and exits; the output is plain
-// when it does not go to a terminal.
+// a -model that is a GGUF file itself. Programs run in a sandbox over the workspace in which .git
+// and other things that this machine acts on later are read-only; commits need -unprotect .git.
+// Keys come from OPENAI_API_KEY and ANTHROPIC_API_KEY. With -p, or when the standard input is not a
+// terminal, it does one task and exits; the output is plain when it does not go to a terminal.
 package main
 
 import (
@@ -31,6 +32,7 @@ import (
 
 type options struct {
 	dir, model, baseURL, provider, auto, prompt, session, state string
+	unprotect                                                   string
 	resume, noSandbox, subAgents                                bool
 }
 
@@ -47,6 +49,7 @@ func main() {
 	flag.StringVar(&o.session, "session", "", "the id of the session to resume")
 	flag.StringVar(&o.state, "state", "", "where sessions and checkpoints are kept (default: below the user's cache directory)")
 	flag.BoolVar(&o.noSandbox, "no-sandbox", false, "run programs as plain processes of this machine")
+	flag.StringVar(&o.unprotect, "unprotect", "", "comma-separated `names` in the workspace that programs may change although this machine acts on them later, such as .git for commits")
 	flag.BoolVar(&o.subAgents, "sub-agents", false, "let the model give tasks to sub-agents")
 	flag.Parse()
 	if err := run(o, os.Stdin, os.Stdout); err != nil {
@@ -77,6 +80,14 @@ func run(o options, stdin *os.File, stdout *os.File) error {
 		return err
 	}
 	opts := luthier.Options{Model: model, Autonomy: level, NoSandbox: o.noSandbox, SubAgents: o.subAgents, StateDir: o.state}
+	if o.unprotect != "" {
+		box, err := unprotected(o)
+		if err != nil {
+			return err
+		}
+		defer box.Close()
+		opts.Sandbox = box
+	}
 	app := &app{ui: u}
 	if interactive {
 		app.lines = readLines(stdin)
@@ -95,6 +106,20 @@ func run(o options, stdin *os.File, stdout *os.File) error {
 		return app.interact()
 	}
 	return app.once(o.prompt)
+}
+
+// unprotected opens the sandbox of -unprotect.
+func unprotected(o options) (sandbox.Sandbox, error) {
+	if o.noSandbox {
+		return nil, errors.New("-unprotect is for the sandbox, which -no-sandbox leaves out; give one of them")
+	}
+	cfg := sandbox.Config{Dir: o.dir}
+	for name := range strings.SplitSeq(o.unprotect, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			cfg.Unprotect = append(cfg.Unprotect, name)
+		}
+	}
+	return sandbox.Local(context.Background(), cfg)
 }
 
 // once does one task.

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,7 +25,7 @@ func TestMain(m *testing.M) {
 // offer serves m under the chat completions API until t ends.
 func offer(t *testing.T, m agent.Model) *httptest.Server {
 	t.Helper()
-	handler, err := serve.New(m, serve.Config{})
+	handler, err := serve.New(m, serve.Config{Aliases: []string{"*"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,6 +59,39 @@ func TestPlainOutput(t *testing.T) {
 	o.resume, o.prompt = true, "and?"
 	if got := runPlain(t, o); !strings.Contains(got, "resumed session") || !strings.Contains(got, "Still here.") {
 		t.Errorf("resumed:\n%s", got)
+	}
+}
+
+// TestUnprotect: with -unprotect .git a commit in the sandbox succeeds; without it the model gets a
+// hint.
+func TestUnprotect(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	for _, unprotect := range []string{"", ".git"} {
+		dir := t.TempDir()
+		box, err := sandbox.Local(t.Context(), sandbox.Config{Dir: dir})
+		if err != nil {
+			t.Skipf("no isolation with mounts on this host: %v", err)
+		}
+		box.Close()
+		for _, line := range [][]string{{"init", "-q"}, {"config", "user.name", "n"}, {"config", "user.email", "e@example.com"}} {
+			if out, err := exec.Command("git", append([]string{"-C", dir}, line...)...).CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+		}
+		model := agenttest.Script(agenttest.Call("c1", "shell", `{"command":"git commit -q --allow-empty -m one"}`), agenttest.Text("Done."))
+		got := runPlain(t, options{dir: dir, state: t.TempDir(), model: "m", baseURL: offer(t, model).URL + "/v1", auto: "sandboxed", prompt: "commit", unprotect: unprotect})
+		out, _ := exec.Command("git", "-C", dir, "log", "--format=%s").Output()
+		reqs := model.Requests()
+		last := reqs[len(reqs)-1].Messages
+		told, _ := json.Marshal(last[len(last)-1])
+		if committed := string(out) == "one\n"; committed != (unprotect != "") || committed == strings.Contains(string(told), "Config.Unprotect") {
+			t.Errorf("-unprotect %q: log %q, the model was told %s\n%s", unprotect, out, told, got)
+		}
+	}
+	if err := run(options{dir: t.TempDir(), model: "m", baseURL: "http://127.0.0.1:1", unprotect: ".git", noSandbox: true, prompt: "x"}, os.Stdin, os.Stdout); err == nil || !strings.Contains(err.Error(), "-no-sandbox") {
+		t.Errorf("with -no-sandbox: %v", err)
 	}
 }
 

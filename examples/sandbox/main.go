@@ -1,10 +1,15 @@
 // Command sandbox runs one command in a sandbox over a directory.
 //
-//	go run ./examples/sandbox -dir DIR [-net NAME,...] [-mem SIZE] [-disk SIZE] [-timeout D] [-inplace] [-v] -- cmd args...
+//	go run ./examples/sandbox -dir DIR [-net NAME,...] [-inplace [-unprotect NAME,...]] [-timeout D] [limits] [-v] -- cmd args...
+//
+// The limits are -mem-process, -mem-total, -processes, -cpu, -disk and -inodes; -v prints by what
+// each is kept.
 //
 // The command gets what comes to this program's standard input, and its output goes to this
-// program's; it never holds a terminal. Changes stay in the sandbox unless -inplace is given. It
-// can reach only the hosts named by -net. With -v, what was refused is printed at the end. The exit
+// program's; it never holds a terminal. Changes stay in the sandbox unless -inplace is given. In
+// place, what the host executes later is read-only, .git among it; a command that commits needs
+// -unprotect .git. It can reach only the hosts named by -net. With -v, what was refused is printed
+// at the end. The exit
 // status is the command's; it is 124 after a timeout, 125 if no sandbox was available, and 126 or
 // 127 if the command could not be run.
 package main
@@ -34,11 +39,14 @@ const (
 )
 
 type options struct {
-	dir, net, floor  string
-	mem, disk        string
-	timeout          time.Duration
-	inPlace, verbose bool
-	args             []string
+	dir, net, floor     string
+	mem, memTotal, disk string
+	processes, inodes   int64
+	cpu                 float64
+	timeout             time.Duration
+	inPlace, verbose    bool
+	unprotect           string
+	args                []string
 }
 
 func main() {
@@ -46,10 +54,16 @@ func main() {
 	var o options
 	flag.StringVar(&o.dir, "dir", ".", "workspace `directory`")
 	flag.StringVar(&o.net, "net", "", "comma-separated host `names` the command may reach at ports 80 and 443; *.example.com and example.com:8443 are understood")
-	flag.StringVar(&o.mem, "mem", "", "memory limit of one process, such as 512M or 2G")
+	flag.StringVar(&o.mem, "mem-process", "", "limit of the private writable memory of each process, such as 512M or 2G")
+	flag.StringVar(&o.mem, "mem", "", "old name of -mem-process")
+	flag.StringVar(&o.memTotal, "mem-total", "", "limit of the memory of all processes together, such as 2G")
+	flag.Int64Var(&o.processes, "processes", 0, "limit of processes and threads (default 4096)")
+	flag.Float64Var(&o.cpu, "cpu", 0, "limit of processor time, as a number of processors such as 1.5; it needs a control group")
+	flag.Int64Var(&o.inodes, "inodes", 0, "limit of files and directories on -disk (default one for every 4 KiB)")
 	flag.StringVar(&o.disk, "disk", "", "limit of all that the command writes but in place, such as 512M; it is kept in memory then")
 	flag.DurationVar(&o.timeout, "timeout", 0, "wall time limit, such as 30s")
 	flag.BoolVar(&o.inPlace, "inplace", false, "change the directory itself instead of a private view of it")
+	flag.StringVar(&o.unprotect, "unprotect", "", "comma-separated `names` that are read-only in place and that the command may change, such as .git for commits")
 	flag.StringVar(&o.floor, "floor", "namespaces", "lowest isolation `tier` accepted: namespaces, bubblewrap, landlock or none")
 	flag.BoolVar(&o.verbose, "v", false, "print the isolation report and the changed files on stderr")
 	flag.Parse()
@@ -99,6 +113,9 @@ func run(ctx context.Context, o options) (int, error) {
 	case exit.TimedOut:
 		return statusTimeout, fmt.Errorf("sandbox: %v", exit)
 	}
+	if exit.Hint != "" {
+		fmt.Fprintf(os.Stderr, "sandbox: %s%s\n", exit.Hint, unprotectFlag(exit.Hint))
+	}
 	if o.verbose {
 		for _, d := range exit.Denials {
 			fmt.Fprintln(os.Stderr, "denied:", d)
@@ -114,6 +131,14 @@ func run(ctx context.Context, o options) (int, error) {
 	return exit.Code, err
 }
 
+// unprotectFlag names the flag for a hint.
+func unprotectFlag(hint string) string {
+	if strings.Contains(hint, "Config.Unprotect") {
+		return " (-unprotect)"
+	}
+	return ""
+}
+
 func config(o options) (cfg sandbox.Config, err error) {
 	if cfg.Floor, err = sandbox.ParseTier(o.floor); err != nil {
 		return cfg, err
@@ -123,20 +148,33 @@ func config(o options) (cfg sandbox.Config, err error) {
 	} else {
 		cfg.Snapshot = sandbox.SnapshotDir(o.dir)
 	}
-	for name := range strings.SplitSeq(o.net, ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			cfg.Net = append(cfg.Net, name)
-		}
+	cfg.Net, cfg.Unprotect = list(o.net), list(o.unprotect)
+	if len(cfg.Unprotect) > 0 && !o.inPlace {
+		return cfg, errors.New("sandbox: -unprotect needs -inplace: nothing is protected in a private view")
 	}
-	if o.mem != "" {
-		if cfg.Limits.Memory, err = parseSize("-mem", o.mem); err != nil {
+	cfg.Limits.Processes, cfg.Limits.Inodes, cfg.Limits.CPU = o.processes, o.inodes, o.cpu
+	for _, size := range []struct {
+		flag, text string
+		to         *int64
+	}{{"-mem-process", o.mem, &cfg.Limits.Memory}, {"-mem-total", o.memTotal, &cfg.Limits.MemoryTotal}, {"-disk", o.disk, &cfg.Limits.Disk}} {
+		if size.text == "" {
+			continue
+		}
+		if *size.to, err = parseSize(size.flag, size.text); err != nil {
 			return cfg, err
 		}
 	}
-	if o.disk != "" {
-		cfg.Limits.Disk, err = parseSize("-disk", o.disk)
+	return cfg, nil
+}
+
+// list splits a flag's value at commas.
+func list(value string) (names []string) {
+	for name := range strings.SplitSeq(value, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
 	}
-	return cfg, err
+	return names
 }
 
 // parseSize reads a number of bytes with an optional K, M or G.

@@ -63,7 +63,16 @@ func TestProgram(t *testing.T) {
 		{"no directory", "", []string{"-dir", dir + "/missing", "--", "true"}, 125, "", "missing"},
 		{"bad size", "", []string{"-dir", dir, "-mem", "lots", "--", "true"}, 125, "", "-mem"},
 		{"not found", "", []string{"-dir", dir, "--", "no-such-program"}, 127, "", "no-such-program"},
-		{"memory", "", []string{"-dir", dir, "-mem", "64M", "--", "sh", "-c", "ulimit -d"}, 0, "65536\n", ""},
+		{"limits", "", []string{"-dir", dir, "-mem-process", "64M", "-mem-total", "1G", "-processes", "99", "-cpu", "1.5", "-disk", "8M", "-inodes", "2000", "-v", "--", "true"}, 0, "", "files on disk"},
+		{"process memory", "", []string{"-dir", dir, "-mem-process", "64M", "--", "sh", "-c", "ulimit -d"}, 0, "65536\n", ""},
+		{"processes", "", []string{"-dir", dir, "-processes", "99", "--", "sh", "-c", "ulimit -u 2>/dev/null || ulimit -p"}, 0, "99\n", ""},
+		{"all memory", "", []string{"-dir", dir, "-mem-total", "100M", "--", "sh", "-c", "x=$(head -c 300000000 /dev/zero | tr '\\0' a); echo survived"}, 137, "", ""},
+		{"inodes", "", []string{"-dir", dir, "-disk", "8M", "-inodes", "1200", "--", "sh", "-c", "mkdir d; for i in $(seq 1500); do : >d/$i; done"}, 2, "", "No space left on device"},
+		{"inodes without disk", "", []string{"-dir", dir, "-inodes", "100", "--", "true"}, 125, "", "needs Disk"},
+		{"bad total", "", []string{"-dir", dir, "-mem-total", "lots", "--", "true"}, 125, "", "-mem-total"},
+		{"unprotect without in place", "", []string{"-dir", dir, "-unprotect", ".git", "--", "true"}, 125, "", "-inplace"},
+		{"unprotect what is not protected", "", []string{"-dir", dir, "-inplace", "-unprotect", "f", "--", "true"}, 125, "", "Unprotect"},
+		{"old name of the memory limit", "", []string{"-dir", dir, "-mem", "64M", "--", "sh", "-c", "ulimit -d"}, 0, "65536\n", ""},
 		{"report", "", []string{"-v", "-dir", dir, "--", "sh", "-c", "echo n > f"}, 0, "", "modified f"},
 		{"not in place", "", []string{"-dir", dir, "--", "cat", "f"}, 0, "original\n", ""},
 		{"in place", "", []string{"-inplace", "-dir", dir, "--", "sh", "-c", "echo changed > f"}, 0, "", ""},
@@ -75,6 +84,39 @@ func TestProgram(t *testing.T) {
 				t.Errorf("status %d, want %d; stdout %q, want %q; stderr %q, want %q in it", status, tt.status, stdout, tt.stdout, stderr, tt.stderr)
 			}
 		})
+	}
+}
+
+// TestCommitInPlace: a commit in place fails with the flag that lets it, and works with it, while
+// hooks stay as they are.
+func TestCommitInPlace(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	git := func(args ...string) string {
+		out, err := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=n", "-c", "user.email=e@example.com"}, args...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+		return string(out)
+	}
+	git("init", "-q")
+	git("config", "user.name", "n")
+	git("config", "user.email", "e@example.com")
+	commit := []string{"-inplace", "-dir", dir, "--", "git", "commit", "-q", "--allow-empty", "-m", "one"}
+	if status, _, stderr := program(t, "", commit...); status == 0 || !strings.Contains(stderr, `Config.Unprotect: ".git"`) || !strings.Contains(stderr, "-unprotect") {
+		t.Errorf("status %d, %s", status, stderr)
+	}
+	if status, _, stderr := program(t, "", append([]string{"-unprotect", ".git"}, commit...)...); status != 0 {
+		t.Fatalf("with -unprotect: status %d, %s", status, stderr)
+	}
+	if got := git("log", "--format=%s"); got != "one\n" {
+		t.Errorf("log %q", got)
+	}
+	hook := []string{"-unprotect", ".git", "-inplace", "-dir", dir, "--", "sh", "-c", "echo x >.git/hooks/post-commit"}
+	if status, _, stderr := program(t, "", hook...); status == 0 || !strings.Contains(stderr, ".git/hooks") {
+		t.Errorf("a hook was written: status %d, %s", status, stderr)
 	}
 }
 

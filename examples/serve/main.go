@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"time"
 
 	"github.com/luthier-dev/luthier/router/moe"
@@ -25,6 +26,8 @@ import (
 
 type options struct {
 	addr, key string
+	aliases   string
+	origins   string
 	path      string
 	model     moe.Config
 	grace     time.Duration
@@ -55,6 +58,8 @@ func parse(args []string) (options, error) {
 	fs.StringVar(&o.key, "key", os.Getenv("SERVE_KEY"), "API key that clients must send; also SERVE_KEY")
 	fs.DurationVar(&o.grace, "grace", 30*time.Second, "how long running answers may take after an interrupt")
 	fs.StringVar(&o.model.Name, "name", "", "name of the model for clients; the file's own by default")
+	fs.StringVar(&o.aliases, "alias", "", "comma-separated further names of the model for clients; * accepts every name")
+	fs.StringVar(&o.origins, "origins", "", "comma-separated web origins whose pages may call the server, such as http://localhost:3000; * allows all")
 	fs.StringVar(&o.model.Draft, "draft", "", "GGUF file of a small model with the same vocabulary, to draft for a dense one")
 	fs.IntVar(&o.model.Context, "context", 0, "tokens of one conversation at most")
 	fs.IntVar(&o.model.KVTokens, "kv-tokens", 0, "tokens that the key-value cache holds for all conversations")
@@ -73,6 +78,11 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
+// list splits a flag's value at commas.
+func list(value string) []string {
+	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
 // run serves until ctx ends. ready, if not nil, is called with the address.
 func run(ctx context.Context, o options, ready func(addr string)) error {
 	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
@@ -82,7 +92,7 @@ func run(ctx context.Context, o options, ready func(addr string)) error {
 		return err
 	}
 	defer model.Close()
-	handler, err := serve.New(model, serve.Config{Key: o.key, Metrics: model.EachMetric, Logger: logger})
+	handler, err := serve.New(model, serve.Config{Key: o.key, Aliases: list(o.aliases), Origins: list(o.origins), Metrics: model.EachMetric, Logger: logger})
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/luthier-dev/luthier/agent"
@@ -20,60 +19,35 @@ type answer struct {
 	w            http.ResponseWriter
 	patience     time.Duration // how long to wait for a client that does not read
 	includeUsage bool
-	logProbs     bool
+	choices      []*choice
 
 	begun bool      // something was sent, possibly only a heartbeat
-	named bool      // the role was sent
 	first time.Time // of the first byte
-	usage agent.Usage
-
-	mu     sync.Mutex
-	tokens []map[string]any // not yet sent
 }
 
-// token stores a token for the next chunk.
-func (a *answer) token(t agent.Token) {
-	top := make([]map[string]any, 0, len(t.Top))
-	for _, o := range t.Top {
-		top = append(top, tokenObject(o.Text, o.ID, o.LogProb))
+// usage returns the sum over the choices.
+func (a *answer) usage() (sum agent.Usage) {
+	for _, c := range a.choices {
+		sum = sum.Add(c.usage)
 	}
-	o := tokenObject(t.Text, t.ID, t.LogProb)
-	o["top_logprobs"] = top
-	a.mu.Lock()
-	a.tokens = append(a.tokens, o)
-	a.mu.Unlock()
-}
-
-func tokenObject(text string, id int32, p float64) map[string]any {
-	b := make([]int, len(text))
-	for i := range len(text) {
-		b[i] = int(text[i])
-	}
-	return map[string]any{"token": text, "id": id, "logprob": p, "bytes": b}
-}
-
-// takeTokens returns the tokens since the last call as the API's logprobs object, or nil if none
-// were requested.
-func (a *answer) takeTokens() any {
-	if !a.logProbs {
-		return nil
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.tokens) == 0 {
-		return nil
-	}
-	list := a.tokens
-	a.tokens = nil
-	return map[string]any{"content": list}
+	return sum
 }
 
 // whole returns a completion that is not streamed.
-func (a *answer) whole(r *agent.Response) map[string]any {
+func (a *answer) whole(all []*agent.Response) map[string]any {
+	choices := make([]any, len(all))
+	for i, r := range all {
+		choices[i] = map[string]any{"index": i, "message": messageObject(r.Message), "finish_reason": wireReason(r.Finish), "logprobs": a.choices[i].takeTokens()}
+	}
+	return map[string]any{"id": a.id, "object": "chat.completion", "created": a.created, "model": a.model,
+		"choices": choices, "usage": usageObject(a.usage())}
+}
+
+func messageObject(m agent.Message) map[string]any {
 	msg := map[string]any{"role": "assistant", "content": nil, "refusal": nil}
 	var text, thought string
 	var calls []map[string]any
-	for _, p := range r.Message.Parts {
+	for _, p := range m.Parts {
 		switch p := p.(type) {
 		case agent.Text:
 			text += p.Text
@@ -92,9 +66,7 @@ func (a *answer) whole(r *agent.Response) map[string]any {
 	if calls != nil {
 		msg["tool_calls"] = calls
 	}
-	choice := map[string]any{"index": 0, "message": msg, "finish_reason": wireReason(r.Finish), "logprobs": a.takeTokens()}
-	return map[string]any{"id": a.id, "object": "chat.completion", "created": a.created, "model": a.model,
-		"choices": []any{choice}, "usage": usageObject(r.Usage)}
+	return msg
 }
 
 func callObject(id, name, args string) map[string]any {
@@ -120,37 +92,35 @@ func wireReason(r agent.FinishReason) string {
 	return "stop"
 }
 
-// chunk writes one chunk of a stream and reports whether it was the last.
-func (a *answer) chunk(c agent.Chunk) (finished bool, err error) {
+// chunk writes one chunk of a choice and reports whether it was the choice's last.
+func (a *answer) chunk(to *choice, c agent.Chunk) (finished bool, err error) {
 	switch c := c.(type) {
 	case agent.TextDelta:
-		return false, a.delta(map[string]any{"content": c.Text}, nil)
+		return false, a.delta(to, map[string]any{"content": c.Text}, nil)
 	case agent.ThinkingDelta:
 		if c.Text == "" {
 			return false, nil
 		}
-		return false, a.delta(map[string]any{"reasoning_content": c.Text}, nil)
+		return false, a.delta(to, map[string]any{"reasoning_content": c.Text}, nil)
 	case agent.ToolCallStart:
 		call := callObject(c.ID, c.Name, "")
 		call["index"] = c.Index
-		return false, a.delta(map[string]any{"tool_calls": []any{call}}, nil)
+		return false, a.delta(to, map[string]any{"tool_calls": []any{call}}, nil)
 	case agent.ToolCallDelta:
 		call := map[string]any{"index": c.Index, "function": map[string]any{"arguments": c.Args}}
-		return false, a.delta(map[string]any{"tool_calls": []any{call}}, nil)
+		return false, a.delta(to, map[string]any{"tool_calls": []any{call}}, nil)
 	case agent.Usage:
-		a.usage = c
+		to.usage = c
 	case agent.Finish:
-		return true, a.finish(c.Reason)
+		return true, a.delta(to, map[string]any{}, wireReason(c.Reason))
 	}
 	return false, nil
 }
 
-func (a *answer) finish(reason agent.FinishReason) error {
-	if err := a.delta(map[string]any{}, wireReason(reason)); err != nil {
-		return err
-	}
+// end ends a stream whose choices have finished.
+func (a *answer) end() error {
 	if a.includeUsage {
-		if err := a.event(map[string]any{"choices": []any{}, "usage": usageObject(a.usage)}); err != nil {
+		if err := a.event(map[string]any{"choices": []any{}, "usage": usageObject(a.usage())}); err != nil {
 			return err
 		}
 	}
@@ -161,12 +131,12 @@ func (a *answer) finish(reason agent.FinishReason) error {
 	return nil
 }
 
-func (a *answer) delta(d map[string]any, reason any) error {
-	if !a.named {
-		d["role"], a.named = "assistant", true
+func (a *answer) delta(c *choice, d map[string]any, reason any) error {
+	if !c.named {
+		d["role"], c.named = "assistant", true
 	}
-	choice := map[string]any{"index": 0, "delta": d, "finish_reason": reason}
-	if lp := a.takeTokens(); lp != nil {
+	choice := map[string]any{"index": c.index, "delta": d, "finish_reason": reason}
+	if lp := c.takeTokens(); lp != nil {
 		choice["logprobs"] = lp
 	}
 	return a.event(map[string]any{"choices": []any{choice}})
@@ -217,13 +187,19 @@ func (a *answer) all(v any) error {
 func (a *answer) write(s string) error {
 	_ = http.NewResponseController(a.w).SetWriteDeadline(time.Now().Add(a.patience))
 	if _, err := io.WriteString(a.w, s); err != nil {
-		return err
+		return &unsentError{err}
 	}
-	if err := http.NewResponseController(a.w).Flush(); !errors.Is(err, http.ErrNotSupported) {
-		return err
+	if err := http.NewResponseController(a.w).Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return &unsentError{err}
 	}
 	return nil
 }
+
+// unsentError says that the client did not receive a piece of its answer.
+type unsentError struct{ err error }
+
+func (e *unsentError) Error() string { return "the client does not receive: " + e.err.Error() }
+func (e *unsentError) Unwrap() error { return e.err }
 
 // received clears the deadline: the connection's next answer may begin late.
 func (a *answer) received() { _ = http.NewResponseController(a.w).SetWriteDeadline(time.Time{}) }

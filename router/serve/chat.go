@@ -18,10 +18,16 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	begin := time.Now()
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.cfg.MaxBody))
 	if err != nil {
+		if clientLeft(r.Context(), err) || errors.Is(err, io.ErrUnexpectedEOF) {
+			s.metrics.aborted()
+		}
 		writeFailure(w, badBody(err))
 		return
 	}
 	in, req, err := decodeChat(body)
+	if err == nil {
+		err = s.check(in)
+	}
 	if err != nil {
 		writeFailure(w, failureOf(err))
 		return
@@ -32,33 +38,71 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer leave()
-	a := &answer{id: s.cfg.NewID(), patience: s.cfg.WriteTimeout, created: s.cfg.Now().Unix(), model: s.cfg.Name, w: w, logProbs: in.LogProbs}
-	ctx := r.Context()
-	if in.LogProbs {
-		ctx = agent.WithTokenTrace(ctx, &agent.TokenTrace{Top: in.TopLogProbs, Token: a.token})
-	}
+	a := &answer{id: s.cfg.NewID(), patience: s.cfg.WriteTimeout, created: s.cfg.Now().Unix(), model: s.cfg.Name, w: w, choices: in.choices()}
 	if in.Stream {
 		a.includeUsage = in.StreamOptions != nil && in.StreamOptions.IncludeUsage
-		err = s.stream(ctx, a, req)
+		err = s.stream(r.Context(), a, req)
 	} else {
-		err = s.collect(ctx, a, req)
+		err = s.collect(r.Context(), a, req)
 	}
-	s.metrics.answered(a.usage, begin, a.first, err)
+	if err != nil && clientLeft(r.Context(), err) {
+		s.metrics.aborted()
+		s.metrics.used(a.usage())
+		s.cfg.Logger.Info("serve: client left before the end of its answer", "id", a.id, "error", err)
+		return
+	}
+	s.metrics.answered(a.usage(), begin, a.first, err)
 	if err != nil {
 		s.cfg.Logger.Warn("serve: answer failed", "id", a.id, "error", err)
 	}
 }
 
+// check refuses models that are not served here, and more choices than a request may have.
+func (s *Server) check(in *chatRequest) error {
+	if in.Model != "" && !s.serves(in.Model) {
+		return s.noModel(in.Model)
+	}
+	if in.N != nil && *in.N > s.cfg.MaxChoices {
+		return invalid("n", "n is %d; this server gives at most %d choices a request", *in.N, s.cfg.MaxChoices)
+	}
+	return nil
+}
+
+// clientLeft reports whether err was caused by a client that went away or did not read its answer.
+func clientLeft(ctx context.Context, err error) bool {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return false // the host's limit
+	}
+	_, unsent := errors.AsType[*unsentError](err)
+	return unsent || ctx.Err() != nil
+}
+
 // collect answers with one object.
 func (s *Server) collect(ctx context.Context, a *answer, req *agent.Request) error {
-	resp, err := agent.Generate(ctx, agent.ModelFunc(s.ask), req)
+	responses := make([]*agent.Response, len(a.choices))
+	inner, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s.each(a.choices, func(c *choice) {
+		if inner.Err() != nil {
+			return
+		}
+		resp, err := agent.Generate(c.traced(inner), agent.ModelFunc(s.ask), c.request(req))
+		if err != nil {
+			cancel(err) // the other choices are of no use to the client
+			return
+		}
+		responses[c.index], c.usage = resp, resp.Usage
+	})
 	a.first = time.Now()
+	err := ctx.Err()
+	if err == nil {
+		err = context.Cause(inner)
+	}
 	if err != nil {
 		writeFailure(a.w, failureOf(err))
 		return err
 	}
-	a.usage = resp.Usage
-	return a.all(a.whole(resp))
+	return a.all(a.whole(responses))
 }
 
 // ask returns the model's stream. A panic of the model is turned into an error, since this server's
@@ -83,58 +127,6 @@ func (s *Server) ask(ctx context.Context, req *agent.Request) iter.Seq2[agent.Ch
 			if reading = false; gone {
 				return
 			}
-		}
-	}
-}
-
-// item is a chunk or an error of the model's stream.
-type item struct {
-	chunk agent.Chunk
-	err   error
-}
-
-// stream answers with server-sent events. The model is read on its own goroutine, so that a
-// heartbeat can be sent while it is silent; that goroutine has ended when stream returns.
-func (s *Server) stream(ctx context.Context, a *answer, req *agent.Request) error {
-	ctx, cancel := context.WithCancel(ctx)
-	items := make(chan item)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer close(items)
-		for c, err := range s.ask(ctx, req) {
-			select {
-			case items <- item{chunk: c, err: err}:
-			case <-ctx.Done():
-				return
-			}
-			if err != nil {
-				return
-			}
-		}
-	}()
-	defer func() { cancel(); <-done }()
-	beat := time.NewTicker(s.cfg.Heartbeat)
-	defer beat.Stop()
-	for {
-		select {
-		case it, ok := <-items:
-			if !ok {
-				return a.fail(&agent.ModelError{Kind: agent.ErrIncomplete, Err: errors.New("the model's answer ended without a finish")})
-			}
-			if it.err != nil {
-				return a.fail(it.err)
-			}
-			if finished, err := a.chunk(it.chunk); err != nil || finished {
-				return err
-			}
-			beat.Reset(s.cfg.Heartbeat)
-		case <-beat.C:
-			if err := a.raw(": still working\n\n"); err != nil {
-				return err
-			}
-		case <-ctx.Done():
-			return ctx.Err()
 		}
 	}
 }

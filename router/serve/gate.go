@@ -31,13 +31,8 @@ func newGate(places, queue int) *gate {
 // enter waits for a place and returns a function to leave it. If the queue is full, it returns
 // errFull and the time after which a place is likely free.
 func (g *gate) enter(ctx context.Context) (leave func(), retry time.Duration, err error) {
-	if g.places == nil {
-		return g.started(), 0, nil
-	}
-	select {
-	case g.places <- struct{}{}:
-		return g.started(), 0, nil
-	default:
+	if leave, ok := g.try(); ok {
+		return leave, 0, nil
 	}
 	g.mu.Lock()
 	if g.waiting >= g.queue {
@@ -57,6 +52,19 @@ func (g *gate) enter(ctx context.Context) (leave func(), retry time.Duration, er
 		return g.started(), 0, nil
 	case <-ctx.Done():
 		return nil, 0, ctx.Err()
+	}
+}
+
+// try takes a place if one is free.
+func (g *gate) try() (leave func(), ok bool) {
+	if g.places == nil {
+		return g.started(), true
+	}
+	select {
+	case g.places <- struct{}{}:
+		return g.started(), true
+	default:
+		return nil, false
 	}
 }
 

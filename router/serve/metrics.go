@@ -25,7 +25,7 @@ func newMetrics(s *Server) *metrics {
 	reg := prometheus.NewRegistry()
 	seconds := []float64{.01, .03, .1, .3, 1, 3, 10, 30, 100, 300}
 	m := &metrics{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "luthier_requests_total", Help: "Answers by outcome."}, []string{"outcome"}),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "luthier_requests_total", Help: "Requests by outcome: ok, aborted by the client, or the kind of the error."}, []string{"outcome"}),
 		tokens:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "luthier_tokens_total", Help: "Tokens by kind: input, cached (of the input) and output."}, []string{"kind"}),
 		refused:  prometheus.NewCounter(prometheus.CounterOpts{Name: "luthier_refused_total", Help: "Requests refused because the queue was full."}),
 		first:    prometheus.NewHistogram(prometheus.HistogramOpts{Name: "luthier_first_byte_seconds", Help: "Time to the first byte of an answer.", Buckets: seconds}),
@@ -35,7 +35,7 @@ func newMetrics(s *Server) *metrics {
 		return func() float64 { return float64(pick(s.gate.load())) }
 	}
 	reg.MustRegister(m.requests, m.tokens, m.refused, m.first, m.whole,
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "luthier_running", Help: "Requests that run."}, load(func(r, _ int) int { return r })),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "luthier_running", Help: "Answers that run."}, load(func(r, _ int) int { return r })),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "luthier_waiting", Help: "Requests that wait for a place."}, load(func(_, w int) int { return w })))
 	if s.cfg.Metrics != nil {
 		reg.MustRegister(modelMetrics{s.cfg.Metrics})
@@ -44,20 +44,28 @@ func newMetrics(s *Server) *metrics {
 	return m
 }
 
-// answered counts one answer.
+// answered counts a request that was answered, possibly with an error.
 func (m *metrics) answered(u agent.Usage, begin, first time.Time, err error) {
 	outcome := "ok"
 	if err != nil {
 		outcome = string(agent.AsModelError(err).Kind)
 	}
 	m.requests.WithLabelValues(outcome).Inc()
-	m.tokens.WithLabelValues("input").Add(float64(u.Input))
-	m.tokens.WithLabelValues("cached").Add(float64(u.CachedInput))
-	m.tokens.WithLabelValues("output").Add(float64(u.Output))
+	m.used(u)
 	m.whole.Observe(time.Since(begin).Seconds())
 	if !first.IsZero() {
 		m.first.Observe(first.Sub(begin).Seconds())
 	}
+}
+
+// aborted counts a request whose client left before the end of its answer.
+func (m *metrics) aborted() { m.requests.WithLabelValues("aborted").Inc() }
+
+// used counts tokens.
+func (m *metrics) used(u agent.Usage) {
+	m.tokens.WithLabelValues("input").Add(float64(u.Input))
+	m.tokens.WithLabelValues("cached").Add(float64(u.CachedInput))
+	m.tokens.WithLabelValues("output").Add(float64(u.Output))
 }
 
 // modelMetrics collects the metrics that a model emits. It does not describe them in advance, since

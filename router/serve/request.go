@@ -105,8 +105,8 @@ func decodeChat(data []byte) (*chatRequest, *agent.Request, error) {
 
 // request converts the body to an agent.Request.
 func (in *chatRequest) request() (*agent.Request, error) {
-	if in.N != nil && *in.N != 1 {
-		return nil, invalid("n", "n is %d; this server gives one answer a request", *in.N)
+	if in.N != nil && *in.N < 1 {
+		return nil, invalid("n", "n is %d; it must be at least 1", *in.N)
 	}
 	if in.TopLogProbs < 0 || in.TopLogProbs > 20 || (in.TopLogProbs > 0 && !in.LogProbs) {
 		return nil, invalid("top_logprobs", "top_logprobs must be 0 to 20 and needs logprobs")

@@ -62,7 +62,7 @@ func call(t testing.TB, c *http.Client, method, url, body string, header ...stri
 	return res.StatusCode, string(data), res.Header
 }
 
-const hello = `{"model":"any","messages":[{"role":"user","content":"hi"}]}`
+const hello = `{"messages":[{"role":"user","content":"hi"}]}`
 
 // traced is a model that reports its tokens.
 type traced struct{ words []string }
@@ -173,7 +173,7 @@ func TestTokenizeOverHTTP(t *testing.T) {
 func TestRequestFields(t *testing.T) {
 	script := agenttest.Script(agenttest.Text("ok"))
 	srv, hc := start(t, script, serve.Config{})
-	body := `{"model":"m","max_completion_tokens":7,"temperature":0.5,"stop":["A","B"],"seed":9,"top_p":0.9,"min_p":null,"reasoning_effort":"low",
+	body := `{"model":"agenttest","max_completion_tokens":7,"temperature":0.5,"stop":["A","B"],"seed":9,"top_p":0.9,"min_p":null,"reasoning_effort":"low",
 	 "prompt_cache_key":"s1","parallel_tool_calls":false,"tool_choice":{"type":"function","function":{"name":"f"}},
 	 "tools":[{"type":"function","function":{"name":"f","description":"d"}}],
 	 "response_format":{"type":"json_schema","json_schema":{"name":"n","schema":{"type":"object"}}},
@@ -215,7 +215,13 @@ func TestRefusals(t *testing.T) {
 		{"role", "POST", "/v1/chat/completions", `{"messages":[{"role":"oracle","content":""}]}`, "400 messages"},
 		{"content", "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":[{"type":"video"}]}]}`, "400 messages"},
 		{"picture", "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,%"}}]}]}`, "400 messages"},
-		{"n", "POST", "/v1/chat/completions", `{"n":2,` + msg + `}`, "400 n"},
+		{"n", "POST", "/v1/chat/completions", `{"n":9,` + msg + `}`, "400 n"},
+		{"no choices", "POST", "/v1/chat/completions", `{"n":0,` + msg + `}`, "400 n"},
+		{"half a choice", "POST", "/v1/chat/completions", `{"n":1.5,` + msg + `}`, "400 n"},
+		{"model", "POST", "/v1/chat/completions", `{"model":"other",` + msg + `}`, "404 model"},
+		{"model in capitals", "POST", "/v1/chat/completions", `{"model":"AgentTest",` + msg + `}`, "404 model"},
+		{"no name of a model", "POST", "/v1/chat/completions", `{"model":7,` + msg + `}`, "400 model"},
+		{"every model", "POST", "/v1/chat/completions", `{"model":"*",` + msg + `}`, "404 model"},
 		{"temperature", "POST", "/v1/chat/completions", `{"temperature":-1,` + msg + `}`, "400 temperature"},
 		{"max_tokens", "POST", "/v1/chat/completions", `{"max_tokens":0,` + msg + `}`, "400 max_tokens"},
 		{"tool_choice", "POST", "/v1/chat/completions", `{"tool_choice":"perhaps",` + msg + `}`, "400 tool_choice"},

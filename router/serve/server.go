@@ -17,11 +17,23 @@ import (
 
 // Config configures how a model is served. The zero value serves without limits and without a key.
 type Config struct {
-	Name          string // the model's id for clients; empty means the model's own name
-	MaxConcurrent int    // requests that run at once; 0 means no limit
+	Name string // the model's id for clients; empty means the model's own name
+	// Aliases are further names that clients may use for the model. "*" accepts every name. A
+	// request for another model is refused with status 404; one without a name is answered.
+	Aliases       []string
+	MaxConcurrent int    // answers that are generated at once; 0 means no limit
 	Queue         int    // requests that may wait for their turn; more are refused with 429
 	MaxBody       int64  // bytes of a request; 0 means 32 MiB
 	Key           string // a bearer token that clients must send; empty means none
+	// MaxChoices limits n, the answers that one request may ask for; 0 means 8. Each is a call of
+	// the model. Further choices run at once if MaxConcurrent leaves places, and otherwise one by
+	// one.
+	MaxChoices int
+	// Origins lists the web origins whose pages may call the server from a browser (CORS), such as
+	// "https://app.example" or "http://localhost:3000". "*" allows every origin, without
+	// credentials. Requests of other origins are refused with status 403. Empty adds no headers and
+	// refuses nothing.
+	Origins []string
 	// Heartbeat is the time after which a silent stream sends a comment, so that proxies keep the
 	// connection open; 0 means 15 s.
 	Heartbeat time.Duration
@@ -51,6 +63,7 @@ type Server struct {
 	mux     *http.ServeMux
 	gate    *gate
 	metrics *metrics
+	origins origins
 	born    int64
 }
 
@@ -59,8 +72,15 @@ func New(m agent.Model, cfg Config) (*Server, error) {
 	if m == nil {
 		return nil, errors.New("serve: new: the model is nil")
 	}
-	if cfg.MaxConcurrent < 0 || cfg.Queue < 0 || cfg.MaxBody < 0 {
-		return nil, errors.New("serve: new: MaxConcurrent, Queue and MaxBody must not be negative")
+	if cfg.MaxConcurrent < 0 || cfg.Queue < 0 || cfg.MaxBody < 0 || cfg.MaxChoices < 0 {
+		return nil, errors.New("serve: new: MaxConcurrent, Queue, MaxBody and MaxChoices must not be negative")
+	}
+	origins, err := newOrigins(cfg.Origins)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.MaxChoices == 0 {
+		cfg.MaxChoices = 8
 	}
 	if cfg.Name == "" {
 		cfg.Name = agent.ModelName(m)
@@ -86,7 +106,7 @@ func New(m agent.Model, cfg Config) (*Server, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{model: m, cfg: cfg, mux: http.NewServeMux(), gate: newGate(cfg.MaxConcurrent, cfg.Queue), born: cfg.Now().Unix()}
+	s := &Server{model: m, cfg: cfg, mux: http.NewServeMux(), gate: newGate(cfg.MaxConcurrent, cfg.Queue), origins: origins, born: cfg.Now().Unix()}
 	s.metrics = newMetrics(s)
 	s.routes()
 	return s, nil
@@ -112,6 +132,9 @@ func (s *Server) routes() {
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if answered := s.origins.answer(w, r); answered {
+		return
+	}
 	if !s.allowed(r) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		writeFailure(w, &failure{status: http.StatusUnauthorized, kind: "authentication_error", code: "invalid_api_key",
@@ -128,32 +151,6 @@ func (s *Server) allowed(r *http.Request) bool {
 	}
 	key, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	return subtle.ConstantTimeCompare([]byte(key), []byte(s.cfg.Key)) == 1
-}
-
-type modelInfo struct {
-	ID      string `json:"id"`
-	Object  string `json:"object"`
-	Created int64  `json:"created"`
-	OwnedBy string `json:"owned_by"`
-	Context int    `json:"context_length,omitempty"`
-}
-
-func (s *Server) info() modelInfo {
-	caps, _ := agent.CapabilitiesOf(s.model)
-	return modelInfo{ID: s.cfg.Name, Object: "model", Created: s.born, OwnedBy: "luthier", Context: caps.MaxContext}
-}
-
-func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []modelInfo{s.info()}})
-}
-
-func (s *Server) oneModel(w http.ResponseWriter, r *http.Request) {
-	if id := r.PathValue("id"); id != s.cfg.Name {
-		writeFailure(w, &failure{status: http.StatusNotFound, kind: "invalid_request_error", code: "model_not_found", param: "model",
-			message: "no model " + id + " here; this server has " + s.cfg.Name})
-		return
-	}
-	writeJSON(w, http.StatusOK, s.info())
 }
 
 // tokenize accepts {"content": text, "special": true}, as llama.cpp's server does.
@@ -217,6 +214,9 @@ func (s *Server) enter(ctx context.Context) (leave func(), f *failure) {
 		return nil, &failure{status: http.StatusTooManyRequests, kind: "rate_limit_error", code: "rate_limit_exceeded", retryAfter: wait,
 			message: "every place is taken and the queue is full; try again after the time in Retry-After"}
 	default:
+		if clientLeft(ctx, err) {
+			s.metrics.aborted()
+		}
 		return nil, &failure{status: statusClientGone, kind: "timeout", message: err.Error()}
 	}
 }

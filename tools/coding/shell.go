@@ -172,6 +172,14 @@ func (p *process) logName() string {
 
 // exitWords describes how a command ended.
 func exitWords(exit *sandbox.Exit, err error) string {
+	words := endWords(exit, err)
+	if exit != nil && exit.Hint != "" {
+		words += ". " + exit.Hint + ". Only the user can allow it: do not work around it, but say what you want to do and ask the user"
+	}
+	return words
+}
+
+func endWords(exit *sandbox.Exit, err error) string {
 	switch {
 	case exit == nil:
 		return fmt.Sprintf("ended: %v", err)

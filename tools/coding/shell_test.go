@@ -437,6 +437,39 @@ func BenchmarkProcLog(b *testing.B) {
 	}
 }
 
+// TestHintOfCommit: a commit that the sandbox does not let through tells the model to ask the user,
+// and by which option the user can allow it.
+//
+// Evidence: coding · A commit that the sandbox refuses says which option allows it
+func TestHintOfCommit(t *testing.T) {
+	needUnix(t)
+	needProgram(t, "git")
+	t.Parallel()
+	dir := t.TempDir()
+	for _, line := range [][]string{{"init", "-q"}, {"config", "user.name", "n"}, {"config", "user.email", "e@example.com"}} {
+		if out, err := exec.Command("git", append([]string{"-C", dir}, line...)...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	for _, unprotect := range [][]string{nil, {".git"}} {
+		sb, err := sandbox.Local(context.Background(), sandbox.Config{Dir: dir, Unprotect: unprotect})
+		if err != nil {
+			t.Skipf("no isolation with mounts on this host: %v", err)
+		}
+		w := openAt(t, dir, Config{Proc: ProcConfig{Sandbox: sb}})
+		got := run(t, w, "shell", args{"command": "git commit -q --allow-empty -m one"})
+		if unprotect == nil {
+			contains(t, got, "exit code 128", `Config.Unprotect: ".git"`, "ask the user")
+		} else {
+			contains(t, got, "exit code 0")
+		}
+		if unprotect != nil && strings.Contains(got, "Unprotect") {
+			t.Errorf("a hint without need: %s", got)
+		}
+		must(t, sb.Close())
+	}
+}
+
 // TestInSandbox runs the process tools in the strongest sandbox available on this host.
 func TestInSandbox(t *testing.T) {
 	needUnix(t)
