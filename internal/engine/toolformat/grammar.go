@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
 // Mode specifies whether the model may, must or must not call tools.
@@ -89,7 +91,9 @@ type grammarBuilder struct {
 	values *notation // of values that are not JSON
 	white  *Rule     // see space
 	tags   *Rule     // see anyTags
-	next   *Rule     // a call with its opening marker, if the prompt contains the opening marker of the first call
+
+	tagTexts map[*jsontree.Value]*Rule // see tagText
+	next     *Rule                     // a call with its opening marker, if the prompt contains the opening marker of the first call
 }
 
 // triggers collects the texts that begin calls.
