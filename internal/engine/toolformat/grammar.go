@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
 // Mode specifies whether the model may, must or must not call tools.
@@ -89,8 +91,10 @@ type grammarBuilder struct {
 	values *notation // of values that are not JSON
 	white  *Rule     // see space
 	tags   *Rule     // see anyTags
-	deep   int       // schemas inside arguments that were followed
-	next   *Rule     // a call with its opening marker, if the prompt contains the opening marker of the first call
+
+	deep     int                       // schemas inside arguments that were followed
+	tagTexts map[*jsontree.Value]*Rule // see tagText
+	next     *Rule                     // a call with its opening marker, if the prompt contains the opening marker of the first call
 }
 
 // maxFollowed limits the schemas inside arguments that a grammar follows. References can make them

@@ -41,6 +41,13 @@ func (b *grammarBuilder) members(tool string, schema json.RawMessage) (*Rule, er
 			args = append(args, argument{r, isRequired(root, m.Key)})
 		}
 	}
+	for _, key := range undeclared(root) {
+		r, err := b.member(tool, root, key, jsontree.NewObject())
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, argument{r, true})
+	}
 	switch b.f.Syntax {
 	case Python:
 		return b.ordered(args, seq(lit(","), opt(lit(" "))), 0), nil
@@ -60,6 +67,20 @@ func needsArguments(schema json.RawMessage) bool {
 func isRequired(schema *jsontree.Value, key string) bool {
 	list := schema.Get("required")
 	return list != nil && slices.ContainsFunc(list.Items, func(v *jsontree.Value) bool { return v.IsString(key) })
+}
+
+// undeclared returns the keys that an object must have and that have no schema.
+func undeclared(schema *jsontree.Value) []string {
+	var keys []string
+	if list := schema.Get("required"); list != nil {
+		props := schema.Get("properties")
+		for _, key := range list.Items {
+			if key.Kind == jsontree.String && props.Get(key.Text()) == nil && !slices.Contains(keys, key.Text()) {
+				keys = append(keys, key.Text())
+			}
+		}
+	}
+	return keys
 }
 
 // ordered matches at least least arguments, which is 0 or 1. They may come in any order, but in

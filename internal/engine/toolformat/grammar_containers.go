@@ -47,12 +47,8 @@ func (n *notation) object(root, s *jsontree.Value) *Rule {
 		return nil
 	}
 	props, more := s.Get("properties"), s.Get("additionalProperties")
-	if list := s.Get("required"); list != nil {
-		for _, key := range list.Items {
-			if props == nil || props.Get(key.Text()) == nil {
-				return nil
-			}
-		}
+	if len(undeclared(s)) > 0 {
+		return nil
 	}
 	if props == nil || len(props.Members) == 0 {
 		switch {

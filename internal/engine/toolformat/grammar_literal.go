@@ -61,9 +61,9 @@ func (n *notation) of(root, schema *jsontree.Value, depth int) *Rule {
 	case s.Kind != jsontree.Object || depth > maxDepth || !n.b.follows():
 		return nil
 	case s.Get("enum") != nil && alone(untyped(s), "enum"):
-		return n.listed(s.Get("enum").Items)
+		return n.listed(ofTypes(s, s.Get("enum").Items))
 	case s.Get("const") != nil && alone(untyped(s), "const"):
-		return n.listed([]*jsontree.Value{s.Get("const")})
+		return n.listed(ofTypes(s, []*jsontree.Value{s.Get("const")}))
 	case branchesOf(s) != nil:
 		if !alone(s, "anyOf") && !alone(s, "oneOf") || s.Get("oneOf") != nil && overlap(root, branchesOf(s)) {
 			return nil
@@ -77,6 +77,21 @@ func (n *notation) of(root, schema *jsontree.Value, depth int) *Rule {
 		return nil
 	}
 	return n.typed(root, s)
+}
+
+// ofTypes returns those of the values that the type of a schema allows.
+func ofTypes(s *jsontree.Value, values []*jsontree.Value) []*jsontree.Value {
+	k := typeKinds(s.Get("type"))
+	if k == 0 {
+		return values
+	}
+	var out []*jsontree.Value
+	for _, v := range values {
+		if valueKind(string(v.JSON()))&k != 0 {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // untyped returns a schema without its type, which a list of values makes redundant.

@@ -11,7 +11,8 @@ var demanding = []string{
 }
 
 // tagged matches an object or a list as tags inside an argument, if the format nests them. It
-// returns nil for any other value, and if tags cannot express all requirements of the schema.
+// returns nil for any other value, and if tags cannot express all requirements of the schema. The
+// parameter depth is the number of unions around the schema.
 func (b *grammarBuilder) tagged(root, schema *jsontree.Value, where place, depth int) *Rule {
 	const maxDepth = 6
 	if b.f.Param.Nested == "" || depth > maxDepth || !b.follows() {
@@ -40,55 +41,49 @@ func (b *grammarBuilder) tagged(root, schema *jsontree.Value, where place, depth
 		if items.Kind != jsontree.Object || hasAny(s, "uniqueItems", "contains", "minContains", "maxContains", "prefixItems", "additionalItems", "unevaluatedItems", "not", "allOf", "if", "enum", "const") {
 			return nil
 		}
-		item := b.tag(root, items, "item", where, depth)
+		item := b.tag(root, items, "item", where)
 		lo, hi := max(length(s, "minItems"), 1), length(s, "maxItems") // an empty list is written as JSON
-		if item == nil || lo > 1000 || hi >= 0 && hi < lo || hi > 1000 {
+		if lo > 1000 || hi >= 0 && hi < lo || hi > 1000 {
 			return nil
 		}
 		return &Rule{Kind: Repeat, Parts: []*Rule{item}, Min: lo, Max: hi}
 	case k&isObject != 0 && k&isArray == 0:
-		return b.taggedObject(root, s, where, depth)
+		return b.taggedObject(root, s, where)
 	}
 	return nil
 }
 
 // taggedObject matches an object as tags. There is at least one tag, because without any the text
 // would be an empty string.
-func (b *grammarBuilder) taggedObject(root, s *jsontree.Value, where place, depth int) *Rule {
+func (b *grammarBuilder) taggedObject(root, s *jsontree.Value, where place) *Rule {
 	props := s.Get("properties")
-	if hasAny(s, demanding...) || props != nil && !b.room(len(props.Members)) {
+	if hasAny(s, demanding...) || len(undeclared(s)) > 0 || props != nil && !b.room(len(props.Members)) {
 		return nil
 	}
 	if props == nil || len(props.Members) == 0 {
-		return b.taggedDict(root, s, where, depth)
+		return b.taggedDict(root, s, where)
 	}
 	var args []argument
 	for _, m := range props.Members {
-		r := b.tag(root, m.Value, m.Key, where, depth)
-		if r == nil || !isName(m.Key) {
+		if !isName(m.Key) {
 			return nil
 		}
-		args = append(args, argument{r, isRequired(s, m.Key)})
+		args = append(args, argument{b.tag(root, m.Value, m.Key, where), isRequired(s, m.Key)})
 	}
 	return b.ordered(args, nil, 1)
 }
 
 // taggedDict matches an object with any keys as tags. The grammar cannot require that a closing tag
 // has the name of its opening tag; the parser does without.
-func (b *grammarBuilder) taggedDict(root, s *jsontree.Value, where place, depth int) *Rule {
+func (b *grammarBuilder) taggedDict(root, s *jsontree.Value, where place) *Rule {
 	values := s.Get("additionalProperties")
 	switch {
-	case s.Get("required") != nil:
-		return nil
 	case values == nil || open(values):
 		values = jsontree.NewObject()
 	case values.Kind != jsontree.Object:
 		return nil
 	}
-	inside := b.tagText(root, values, where, depth)
-	if inside == nil {
-		return nil
-	}
+	inside := b.tagText(root, values, where)
 	mark, name := b.f.Param.Nested, regex(`[A-Za-z_][A-Za-z0-9_.-]{0,63}`)
 	one := seq(lit(mark), name, lit(">"), inside, lit(mark+"/"), name, lit(">"))
 	return seq(one, many(one))
@@ -106,34 +101,40 @@ func (b *grammarBuilder) anyTags() *Rule {
 }
 
 // tag matches one element.
-func (b *grammarBuilder) tag(root, schema *jsontree.Value, key string, where place, depth int) *Rule {
-	inside := b.tagText(root, schema, where, depth)
-	if inside == nil {
-		return nil
-	}
+func (b *grammarBuilder) tag(root, schema *jsontree.Value, key string, where place) *Rule {
+	inside := b.tagText(root, schema, where)
 	return seq(lit(b.f.Param.Nested+key+">"), inside, lit(b.f.Param.closing(key)))
 }
 
-// tagText matches the text of an element.
-func (b *grammarBuilder) tagText(root, schema *jsontree.Value, where place, depth int) *Rule {
-	if open(simple(root, schema)) {
+// tagText matches the text of an element. The rule has a name, so that schemas may refer to
+// themselves. It matches nothing if the text cannot express what the schema requires.
+func (b *grammarBuilder) tagText(root, schema *jsontree.Value, where place) *Rule {
+	s := simple(root, schema)
+	if open(s) {
 		return b.anyTags()
 	}
+	if r := b.tagTexts[s]; r != nil {
+		return r
+	}
+	if b.tagTexts == nil {
+		b.tagTexts = map[*jsontree.Value]*Rule{}
+	}
+	r := b.named(nil)
+	b.tagTexts[s] = r
 	where.closer = b.f.Param.Nested
-	strs, others := split(root, schema, 0)
+	strs, others := split(root, s, 0)
 	all := alt()
 	for _, s := range strs {
-		text, err := b.text(where, s, others)
-		if err != nil {
-			return nil
+		if text, err := b.text(where, s, others); err == nil {
+			all.Parts = append(all.Parts, text)
 		}
-		all.Parts = append(all.Parts, text)
 	}
 	for _, s := range others {
 		all.Parts = append(all.Parts, b.value(root, s))
-		if tags := b.tagged(root, s, where, depth+1); tags != nil {
+		if tags := b.tagged(root, s, where, 0); tags != nil {
 			all.Parts = append(all.Parts, tags)
 		}
 	}
-	return all
+	b.g.Rules[r.Text] = all
+	return r
 }

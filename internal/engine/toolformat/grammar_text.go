@@ -58,7 +58,7 @@ func (b *grammarBuilder) text(where place, s *jsontree.Value, others []*jsontree
 	case "":
 		return b.looksLikeText(where, asserted(others)), nil
 	case "enum":
-		return b.listed(s.Get("enum").Items), nil
+		return b.listed(ofTypes(s, s.Get("enum").Items)), nil
 	case "const":
 		return b.listed([]*jsontree.Value{s.Get("const")}), nil
 	case "minLength", "maxLength":
