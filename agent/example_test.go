@@ -3,7 +3,9 @@ package agent_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
@@ -108,4 +110,25 @@ func ExampleMiddleware() {
 	// model: tool_calls
 	// tool: add 2
 	// model: stop
+}
+
+// Events leave the process as JSON and come back equal.
+func ExampleMarshalEvent() {
+	failed := agent.RetryWait{Attempt: 1, Delay: 1500 * time.Millisecond, Err: &agent.ModelError{Kind: agent.ErrRateLimit, Err: errors.New("slow down")}}
+	data, err := agent.MarshalEvent(failed)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%s\n", data)
+	ev, err := agent.UnmarshalEvent(data)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	wait := ev.(agent.RetryWait)
+	fmt.Println(wait.Delay, wait.Err, errors.Is(wait.Err, agent.ErrRateLimit))
+	// Output:
+	// {"type":"retry_wait","attempt":1,"delay":"1.5s","err":{"text":"model: rate_limit: slow down","kind":"rate_limit","model":{},"causes":[{"text":"slow down"}]}}
+	// 1.5s model: rate_limit: slow down true
 }

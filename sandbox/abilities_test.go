@@ -26,9 +26,10 @@ type (
 func (s seen) Unwrap() sandbox.Sandbox { return s.Sandbox }
 func (bad) Unwrap() sandbox.Sandbox    { return nil }
 
-// The abilities of a sandbox are found in one place, also through a wrapper that says what it wraps.
+// The abilities of a sandbox are found in one place, also through a wrapper that says what it
+// wraps.
 //
-// Evidence: sandbox · The abilities of a sandbox are found without type assertions, also through wrappers
+// Evidence: sandbox · Abilities of a sandbox are found without type assertions, also in wrappers
 func TestAbilities(t *testing.T) {
 	dir, remove := project()
 	defer remove()
