@@ -85,10 +85,11 @@ func ExampleAgent_Explain() {
 func ExampleMiddleware() {
 	audit := func(next agent.Handler) agent.Handler {
 		return func(ctx context.Context, op *agent.Op) error {
-			err := next(ctx, op)
 			if op.IsModel() {
-				fmt.Println("model:", op.Response.Finish)
-			} else {
+				fmt.Println("model: step", op.Step, "attempt", op.Attempt)
+			}
+			err := next(ctx, op)
+			if op.Call != nil && !op.Partial {
 				fmt.Println("tool:", op.Call.Name, op.Result.Text())
 			}
 			return err
@@ -107,9 +108,9 @@ func ExampleMiddleware() {
 		fmt.Println(err)
 	}
 	// Output:
-	// model: tool_calls
+	// model: step 1 attempt 1
 	// tool: add 2
-	// model: stop
+	// model: step 2 attempt 1
 }
 
 // Events leave the process as JSON and come back equal.
