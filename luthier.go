@@ -63,13 +63,14 @@ type Options struct {
 	// spent so much; a session made by NewSessionWith can have its own.
 	Limits        agent.Limits
 	SessionLimits agent.SessionLimits
-	// Prices are those of the models, by exact name; nil means agent.DefaultPrices. A limit in money
-	// needs a price, unless AllowUnpriced lets calls without one count as free.
+	// Prices holds the prices of models by exact name; nil means agent.DefaultPrices. A limit in
+	// money needs a price, unless AllowUnpriced lets calls without one count as free.
 	Prices        agent.Prices
 	AllowUnpriced bool
 	Retry         agent.Retry  // what to do if the model fails or its answer is unusable
 	Effort        agent.Effort // how much the model reasons; empty leaves it to the backend
-	// Output asks for a final answer in JSON, which is checked; tools.Output makes one of a Go type.
+	// Output asks for a final answer in JSON, which is checked; tools.Output makes one of a Go
+	// type.
 	Output *agent.OutputSchema
 	// Verify checks the work when the model says that it is done, for instance by running the
 	// tests. If the feedback is not empty, the model receives it and continues, at most
@@ -314,8 +315,8 @@ func (c *Coder) NewSession() (*agent.Session, error) {
 	return c.NewSessionWith(agent.SessionOptions{})
 }
 
-// NewSessionWith creates a session on disk like NewSession, with an id, labels or limits of its own.
-// An empty Dir is the workspace.
+// NewSessionWith creates a session on disk like NewSession, with an id, labels or limits of its
+// own. An empty Dir is the workspace.
 func (c *Coder) NewSessionWith(opts agent.SessionOptions) (*agent.Session, error) {
 	if opts.Dir == "" {
 		opts.Dir = c.dir

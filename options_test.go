@@ -14,7 +14,7 @@ import (
 	"github.com/luthier-dev/luthier/tools"
 )
 
-// namedScript gives a scripted model a name, by which it has a price.
+// namedScript is a scripted model with a name, which has a price.
 type namedScript struct{ *agenttest.Scripted }
 
 func (namedScript) Name() string { return "house-1" }
@@ -25,7 +25,7 @@ type verdictOut struct {
 
 // Every setting of a run that a host needs is an option of New, without Customize.
 //
-// Evidence: luthier · Policy, prices, limits, retries, effort, output and verification are options of New
+// Evidence: luthier · Policy, prices, limits, retries, output and verification are options of New
 func TestOptions(t *testing.T) {
 	out, err := tools.Output[verdictOut]()
 	if err != nil {

@@ -147,8 +147,12 @@ func New(cfg Config) (*Agent, error) {
 	if p, ok := cfg.Prices.Find(ModelName(cfg.Model)); ok {
 		a.price = &p
 	} else if capped && !cfg.AllowUnpriced && !ReportsCost(cfg.Model) {
-		return nil, fmt.Errorf("agent: new: Config.Limits.MicroDollars or Config.SessionLimits.MicroDollars is set but Config.Prices has no price for model %q, and a price of a similar name does not count: "+
-			"add one (Prices.Alias for another name of a priced model), give each member of a router its price, or set Config.AllowUnpriced", ModelName(cfg.Model))
+		field := "Limits"
+		if cfg.SessionLimits.MicroDollars > 0 {
+			field = "SessionLimits"
+		}
+		return nil, fmt.Errorf("agent: new: Config.%s.MicroDollars is set but Config.Prices has no price for model %q, and a price of a similar name does not count: "+
+			"add one (Prices.Alias for another name of a priced model), give each member of a router its price, or set Config.AllowUnpriced", field, ModelName(cfg.Model))
 	}
 	if len(cfg.Middleware) > 0 {
 		a.handle = chain(cfg.Middleware, handleOp)

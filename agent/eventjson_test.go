@@ -361,8 +361,8 @@ func TestEventForm(t *testing.T) {
 	}
 }
 
-// TestEventsOfNewerVersions: what a reader does not know does not stop it, and survives being passed
-// on.
+// TestEventsOfNewerVersions: what a reader does not know does not stop it, and survives being
+// passed on.
 func TestEventsOfNewerVersions(t *testing.T) {
 	for in, want := range map[string]Event{
 		`{"type":"text_delta","text":"hi","voice":{"pitch":3}}`:                                           TextDelta{"hi"},

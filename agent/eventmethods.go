@@ -1,7 +1,7 @@
 package agent
 
-// The methods below give events their wire form in encoding/json, also inside values of a host. Usage
-// and Opaque have none, since they have a JSON form without a tag in sessions and messages.
+// The methods below give events their wire form in encoding/json, also inside values of a host.
+// Usage and Opaque have none, since they have a JSON form without a tag in sessions and messages.
 
 // MarshalJSON returns the wire form; see [MarshalEvent].
 func (e TextDelta) MarshalJSON() ([]byte, error) { return MarshalEvent(e) }

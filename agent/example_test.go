@@ -3,7 +3,9 @@ package agent_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
@@ -83,10 +85,11 @@ func ExampleAgent_Explain() {
 func ExampleMiddleware() {
 	audit := func(next agent.Handler) agent.Handler {
 		return func(ctx context.Context, op *agent.Op) error {
-			err := next(ctx, op)
 			if op.IsModel() {
-				fmt.Println("model:", op.Response.Finish)
-			} else {
+				fmt.Println("model: step", op.Step, "attempt", op.Attempt)
+			}
+			err := next(ctx, op)
+			if op.Call != nil && !op.Partial {
 				fmt.Println("tool:", op.Call.Name, op.Result.Text())
 			}
 			return err
@@ -105,7 +108,28 @@ func ExampleMiddleware() {
 		fmt.Println(err)
 	}
 	// Output:
-	// model: tool_calls
+	// model: step 1 attempt 1
 	// tool: add 2
-	// model: stop
+	// model: step 2 attempt 1
+}
+
+// Events leave the process as JSON and come back equal.
+func ExampleMarshalEvent() {
+	failed := agent.RetryWait{Attempt: 1, Delay: 1500 * time.Millisecond, Err: &agent.ModelError{Kind: agent.ErrRateLimit, Err: errors.New("slow down")}}
+	data, err := agent.MarshalEvent(failed)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%s\n", data)
+	ev, err := agent.UnmarshalEvent(data)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	wait := ev.(agent.RetryWait)
+	fmt.Println(wait.Delay, wait.Err, errors.Is(wait.Err, agent.ErrRateLimit))
+	// Output:
+	// {"type":"retry_wait","attempt":1,"delay":"1.5s","err":{"text":"model: rate_limit: slow down","kind":"rate_limit","model":{},"causes":[{"text":"slow down"}]}}
+	// 1.5s model: rate_limit: slow down true
 }

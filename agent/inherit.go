@@ -32,8 +32,8 @@ func (a *Agent) under(by *Agent, own Config) (*Agent, error) {
 }
 
 // under returns c completed by the configuration of the agent above. Model, Tools, ToolSource,
-// Verify, Output, Purpose and SessionLimits belong to the task, and Checkpointer to the run above, which takes its
-// snapshot before the task begins: they stay as they are.
+// Verify, Output, Purpose and SessionLimits belong to the task, and Checkpointer to the run above,
+// which takes its snapshot before the task begins: they stay as they are.
 func (c Config) under(by *Config) Config {
 	orZero(&c.System, by.System)
 	c.Policy = strictest(by.Policy, c.Policy)

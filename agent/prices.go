@@ -1,5 +1,11 @@
 package agent
 
+// Dollar is a US dollar in micro-dollars, the unit of every price, cost and limit of this package:
+//
+//	agent.Limits{MicroDollars: 5 * agent.Dollar}
+//	fmt.Printf("$%.2f", float64(res.MicroDollars)/agent.Dollar)
+const Dollar = 1_000_000
+
 // Price is the price of a model, in micro-dollars (millionths of a US dollar) per million tokens:
 // $3 per million tokens is 3_000_000. A zero CachedInput or CacheWrite means the Input price.
 type Price struct {
@@ -15,7 +21,7 @@ type Prices map[string]Price
 // models.dev recorded them in July 2026. A price that depends on the length of the prompt is left
 // out. Prices change: a host that bills or limits by cost should keep its own table.
 func DefaultPrices() Prices {
-	const usd = 1_000_000
+	const usd = Dollar
 	ps := Prices{
 		"claude-opus-4-8":    {5 * usd, 0.5 * usd, 6.25 * usd, 25 * usd},
 		"claude-opus-4-7":    {5 * usd, 0.5 * usd, 6.25 * usd, 25 * usd},

@@ -57,9 +57,9 @@ type SessionMeta struct {
 	Limits  SessionLimits     `json:"limits,omitzero"`     // what all runs of the session may spend together
 }
 
-// SessionLimits, of a session or of [Config], end every run of a session as soon as the session as a whole has spent so much: all
-// runs together, also before it was resumed, with compactions and sub-agents. Zero means no limit.
-// A run also ends at the [Limits] of its agent.
+// SessionLimits, of a session or of [Config], end every run of a session as soon as the session as
+// a whole has spent so much: all runs together, also before it was resumed, with compactions and
+// sub-agents. Zero means no limit. A run also ends at the [Limits] of its agent.
 type SessionLimits struct {
 	Tokens       int64 `json:"tokens,omitempty"`        // input plus output tokens
 	MicroDollars int64 `json:"micro_dollars,omitempty"` // cost; every model needs a known price, as for Limits.MicroDollars

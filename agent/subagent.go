@@ -16,8 +16,8 @@ type SubAgentConfig struct {
 	// it too: its calls need the approval of both policies, and the caller's middleware surrounds
 	// its own. Its Limits are the budget for one task, further limited by what is left of the
 	// caller's budget. Every other field that is zero is the caller's, except for Tools,
-	// ToolSource, Verify, Checkpointer, Output and SessionLimits. MaxOutput, Temperature, Effort, Stop and Seed
-	// are the caller's only if both use the same model.
+	// ToolSource, Verify, Checkpointer, Output and SessionLimits. MaxOutput, Temperature, Effort,
+	// Stop and Seed are the caller's only if both use the same model.
 	Agent Config
 	// Effects of a task. The zero value means unknown, so that sub-agents run one after another.
 	// ReadOnly(".") lets several sub-agents that only read run in parallel, and enforces that:

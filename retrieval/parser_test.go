@@ -11,7 +11,7 @@ import (
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
-// wild returns whatever it is told to, as a faulty parser of a host does.
+// wild returns whatever the test wants, as a faulty parser of a host does.
 type wild struct{ out retrieval.FileSymbols }
 
 func (w wild) Of(path string, _ []byte) (retrieval.FileSymbols, error) {

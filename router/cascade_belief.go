@@ -1,6 +1,6 @@
 package router
 
-// Judgement is the result of checking an attempt. It is not an [github.com/luthier-dev/luthier/agent.Verdict], which decides
+// Judgement is the result of checking an attempt. It is not an agent.Verdict, which decides
 // whether a tool call may run.
 type Judgement uint8
 
@@ -9,8 +9,8 @@ type Judgement uint8
 // Deprecated: use [Judgement].
 type Verdict = Judgement
 
-// The judgements. The zero value means that there is no opinion, for example because the check could
-// not run.
+// The judgements. The zero value means that there is no opinion, for example because the check
+// could not run.
 const (
 	Unchecked Judgement = iota
 	Passed

@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -274,5 +278,102 @@ func deepForks(t *testing.T, cfg Config) {
 		if fi, err := os.Lstat(filepath.Join(dir, path)); is && kind == Deleted || err == nil && fi.Mode().IsRegular() && kind == Added {
 			t.Errorf("%s is listed as %s", path, kind)
 		}
+	}
+}
+
+// plainBox is a sandbox with no ability beyond Sandbox; seenBox is a wrapper that lets others look
+// through it.
+type (
+	plainBox struct{ Sandbox }
+	seenBox  struct{ plainBox }
+	badBox   struct{ Sandbox }
+)
+
+func (s seenBox) Unwrap() Sandbox { return s.Sandbox }
+func (badBox) Unwrap() Sandbox    { return nil }
+
+// The abilities of a sandbox are found in one place, also through a wrapper that says what it
+// wraps.
+//
+// Evidence: sandbox · Abilities of a sandbox are found without type assertions, also in wrappers
+func TestAbilities(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("original\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	box, err := Local(t.Context(), Config{Snapshot: SnapshotDir(dir), Floor: TierNone})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.Close()
+	count := func(b Sandbox) (n int) {
+		v := reflect.ValueOf(AbilitiesOf(b))
+		for i := range v.NumField() {
+			if !v.Field(i).IsNil() {
+				n++
+			}
+		}
+		return n
+	}
+	all := reflect.TypeFor[Abilities]().NumField()
+	for name, tt := range map[string]struct {
+		box  Sandbox
+		want int
+	}{
+		"local": {box, all}, "hidden": {plainBox{box}, 0}, "wrapped": {seenBox{plainBox{box}}, all}, "wrapped twice": {seenBox{plainBox{seenBox{plainBox{box}}}}, all},
+		"wraps one that hides": {seenBox{plainBox{plainBox{box}}}, 0}, "wraps nothing": {badBox{box}, 0}, "nil": {nil, 0},
+	} {
+		if got := count(tt.box); got != tt.want {
+			t.Errorf("%s: %d abilities, want %d", name, got, tt.want)
+		}
+	}
+	if _, ok := As[interface{ Fly() }](box); ok {
+		t.Error("it flies")
+	}
+	f, ok := As[Forker](seenBox{plainBox{box}})
+	if !ok {
+		t.Fatal("no Forker")
+	}
+	fork, err := f.Fork(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fork.Exec(t.Context(), Cmd{Args: []string{"sh", "-c", "echo two > a.txt"}}); err != nil {
+		t.Fatal(err)
+	}
+	adopter, _ := As[Adopter](box)
+	if err := adopter.Adopt(context.Background(), seenBox{plainBox{fork}}); err != nil { // a wrapped fork is one
+		t.Errorf("adopt a wrapped fork: %v", err)
+	}
+}
+
+// Each optional interface has its field: the interfaces of which the documentation says that
+// sandboxes implement them.
+func TestAbilitiesAreComplete(t *testing.T) {
+	want := map[string]bool{}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok || g.Tok != token.TYPE || !strings.Contains(strings.Join(strings.Fields(g.Doc.Text()), " "), "is implemented by sandboxes") {
+				continue
+			}
+			want[g.Specs[0].(*ast.TypeSpec).Name.Name] = true
+		}
+	}
+	got := map[string]bool{}
+	typ := reflect.TypeFor[Abilities]()
+	for i := range typ.NumField() {
+		got[typ.Field(i).Name] = true
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("in the documentation (-) and in Abilities (+):\n%s", diff)
 	}
 }

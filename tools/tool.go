@@ -27,9 +27,9 @@ import (
 //
 // Out becomes the result that the model reads: a string, []byte or [json.RawMessage] as it is; an
 // [agent.ToolResult], a pointer to one, an [agent.Part] or a slice of them unchanged; struct{} and
-// nil as "Done."; anything else as compact JSON, in which a [time.Duration] is text such as "1m30s",
-// as in the arguments. An error of fn is shown to the model as a failed
-// result, so it should say what to do next.
+// nil as "Done."; anything else as compact JSON, in which a [time.Duration] is text such as
+// "1m30s", as in the arguments. An error of fn is shown to the model as a failed result, so it
+// should say what to do next.
 //
 // New does all the work that does not depend on a call, and reports every mistake in In, the tags
 // and the options. The tool may be called concurrently if fn may.

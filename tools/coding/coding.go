@@ -157,8 +157,8 @@ func (w *Workspace) Close() error {
 }
 
 // QuestionFunc asks a person a question of the model and returns the answer. It may take any time
-// and must return when ctx ends. An [agent.AskFunc] answers another kind of question: whether a call
-// may run.
+// and must return when ctx ends. An [agent.AskFunc] answers another kind of question: whether a
+// call may run.
 type QuestionFunc func(ctx context.Context, q Question) (string, error)
 
 // AskFunc is the old name of QuestionFunc.

@@ -139,8 +139,8 @@ func (l *procLog) more() (<-chan struct{}, int64) {
 	return l.changed, l.total
 }
 
-// maxHeld is how many calls of progress hold back an unfinished line, such as a question of the
-// program.
+// maxHeld is the number of calls of progress that hold back an unfinished line, such as a question
+// of the program.
 const maxHeld = 10
 
 // progress returns the end of the output since the last call, in whole lines, so that middleware

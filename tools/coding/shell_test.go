@@ -279,8 +279,8 @@ func TestShellConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// TestProgressIsWholeLines: a secret is not shown in two halves, which no middleware would recognise.
-// A question without a line end is shown a little later.
+// TestProgressIsWholeLines: a secret is not shown in two halves, which no middleware would
+// recognise. A question without a line end is shown a little later.
 func TestProgressIsWholeLines(t *testing.T) {
 	log := newProcLog(1<<20, 1<<20)
 	defer log.close()
