@@ -93,7 +93,7 @@ func clip(s string, most int) string {
 	return s
 }
 
-// wall is what a workspace in place does not let commands change.
+// wall lists what commands cannot change in a workspace in place.
 type wall struct {
 	dir   string   // the workspace
 	paths []string // read-only paths in it, relative, with forward slashes; "." is all of it
@@ -151,7 +151,7 @@ func (w *wall) reason(p string) string {
 	return p + " is read-only, since programs of the host act on it later"
 }
 
-// correct gives denials of writes to w their reason and the grant that helps.
+// correct sets the reason of denials of writes to w, and the grant that helps.
 func (w *wall) correct(list []Denial) {
 	if w == nil {
 		return
