@@ -74,9 +74,12 @@ func (l *local) Diff(ctx context.Context, since Point, w io.Writer) error {
 }
 
 func (l *local) Export(ctx context.Context, o ExportOptions) (*Review, error) {
-	l.gate.Lock() // otherwise commands could change what was reviewed
-	defer l.gate.Unlock()
-	r, err := l.export(ctx, o)
+	unlock, err := l.alone(ctx) // otherwise commands could change what was reviewed
+	var r *Review
+	if err == nil {
+		defer unlock()
+		r, err = l.export(ctx, o)
+	}
 	if err != nil {
 		return r, fmt.Errorf("sandbox: export %s: %w", l.ws.dir, err)
 	}

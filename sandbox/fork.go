@@ -37,16 +37,19 @@ var ErrBusy = errors.New("a command is running; wait for it or kill it first")
 const reopenLimit = time.Minute
 
 func (l *local) Fork(ctx context.Context) (Sandbox, error) {
-	l.gate.Lock()
-	defer l.gate.Unlock()
-	out, err := l.fork(ctx)
+	unlock, err := l.alone(ctx)
+	var out *local
+	if err == nil {
+		defer unlock()
+		out, err = l.fork(ctx)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: fork %s: %w", l.ws.dir, err)
 	}
 	return out, nil
 }
 
-// fork implements Fork; the caller holds the gate.
+// fork implements Fork; the caller holds the gates.
 func (l *local) fork(ctx context.Context) (*local, error) {
 	if err := l.still(ctx); err != nil {
 		return nil, err
@@ -54,7 +57,11 @@ func (l *local) fork(ctx context.Context) (*local, error) {
 	if l.ws.inPlace() {
 		return nil, ErrInPlace
 	}
-	same, err := l.ws.untouched()
+	same := false
+	err := l.retire()
+	if err == nil {
+		same, err = l.ws.untouched()
+	}
 	if err == nil && !same {
 		err = l.freeze()
 	}
@@ -70,6 +77,7 @@ func (l *local) fork(ctx context.Context) (*local, error) {
 		return nil, errors.Join(err, ws.remove())
 	}
 	out.cfg = l.cfg
+	l.files.Replaced()
 	return out, nil
 }
 
@@ -87,21 +95,35 @@ func (l *local) freeze() error {
 }
 
 func (l *local) Restore(ctx context.Context, to Point) error {
-	l.gate.Lock()
-	defer l.gate.Unlock()
-	err := l.still(ctx)
-	if err == nil && l.ws.inPlace() {
-		err = ErrInPlace
-	}
-	if err == nil && to != AtSnapshot && to != AtFork {
-		err = fmt.Errorf("%d is no Point", to)
-	}
+	unlock, err := l.alone(ctx)
 	if err == nil {
-		err = l.reopen(func() error { return l.ws.reset(to) })
+		defer unlock()
+		err = l.restore(ctx, to)
 	}
 	if err != nil {
 		return fmt.Errorf("sandbox: restore %s: %w", l.ws.dir, err)
 	}
+	return nil
+}
+
+// restore implements Restore; the caller holds the gates.
+func (l *local) restore(ctx context.Context, to Point) error {
+	if err := l.still(ctx); err != nil {
+		return err
+	}
+	if l.ws.inPlace() {
+		return ErrInPlace
+	}
+	if to != AtSnapshot && to != AtFork {
+		return fmt.Errorf("%d is no Point", to)
+	}
+	if err := l.retire(); err != nil {
+		return err
+	}
+	if err := l.reopen(func() error { return l.ws.reset(to) }); err != nil {
+		return err
+	}
+	l.files.Replaced()
 	return nil
 }
 
