@@ -82,7 +82,7 @@ func (l *local) adopt(ctx context.Context, fork *local) error {
 	}
 	// From here on nobody may write in either sandbox.
 	for _, l := range []*local{l, fork} {
-		if err := l.retire(); err != nil {
+		if err := l.retire(ctx); err != nil {
 			return err
 		}
 	}

@@ -58,7 +58,7 @@ func (l *local) fork(ctx context.Context) (*local, error) {
 		return nil, ErrInPlace
 	}
 	same := false
-	err := l.retire()
+	err := l.retire(ctx)
 	if err == nil {
 		same, err = l.ws.untouched()
 	}
@@ -117,7 +117,7 @@ func (l *local) restore(ctx context.Context, to Point) error {
 	if to != AtSnapshot && to != AtFork {
 		return fmt.Errorf("%d is no Point", to)
 	}
-	if err := l.retire(); err != nil {
+	if err := l.retire(ctx); err != nil {
 		return err
 	}
 	if err := l.reopen(func() error { return l.ws.reset(to) }); err != nil {

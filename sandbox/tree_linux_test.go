@@ -8,48 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/luthier-dev/luthier/internal/tier"
 )
-
-// aTree opens the workspace of a sandbox, for as long as the test.
-func aTree(t testing.TB, sb Sandbox) *Tree {
-	t.Helper()
-	tree, err := sb.(Treer).Tree(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := tree.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-	})
-	return tree
-}
-
-// viewOf and changeIn run f with a tree and end the test if it fails.
-func viewOf(t testing.TB, tree *Tree, f func(*os.Root) error) {
-	t.Helper()
-	if err := tree.View(t.Context(), f); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func changeIn(t testing.TB, tree *Tree, f func(*os.Root) error) {
-	t.Helper()
-	if err := tree.Change(t.Context(), f); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// inTree reads a file through a tree.
-func inTree(t testing.TB, tree *Tree, name string) (text string) {
-	t.Helper()
-	viewOf(t, tree, func(root *os.Root) error {
-		b, err := root.ReadFile(name)
-		text = string(b)
-		return err
-	})
-	return text
-}
 
 // TestTreeIsWhatCommandsSee checks both directions: what the host makes through the tree, commands
 // see with the owner, mode and content that their own files have, and the other way round. The
@@ -117,11 +78,11 @@ gone/y 600 OWNER regular empty file
 	})
 }
 
-// TestForkedTreeGoesOn checks that a tree goes on after a fork with the next generation, that what
+// TestTreeGoesOnAfterForks checks that a tree goes on after a fork with the next generation, that what
 // was kept of it before is refused, and that a file kept open for writing prevents the fork.
 //
 // Evidence: sandbox · A tree kept over a fork cannot write what forks share
-func TestForkedTreeGoesOn(t *testing.T) {
+func TestTreeGoesOnAfterForks(t *testing.T) {
 	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {
 		dir := t.TempDir()
@@ -175,9 +136,9 @@ func TestForkedTreeGoesOn(t *testing.T) {
 	})
 }
 
-// TestStaleDescriptorIsFenced checks what the kernel refuses if a descriptor is kept that os.Root
+// TestTreeKeptIsFenced checks what the kernel refuses if a descriptor is kept that os.Root
 // does not guard.
-func TestStaleDescriptorIsFenced(t *testing.T) {
+func TestTreeKeptIsFenced(t *testing.T) {
 	t.Parallel()
 	cfg := Config{Snapshot: SnapshotDir(t.TempDir()), Floor: TierNamespaces}
 	sb := open(t, cfg)
@@ -215,9 +176,10 @@ func TestStaleDescriptorIsFenced(t *testing.T) {
 	}
 }
 
-// TestTopHasTheOriginsMode checks the mode of the workspace's top, also after forks, restores and
+// TestTreeTopHasTheOriginsMode checks the mode of the workspace's top, also after forks, restores and
 // leases, and that a change of it by a command stays.
-func TestTopHasTheOriginsMode(t *testing.T) {
+func TestTreeTopHasTheOriginsMode(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {
 		for _, mode := range []os.FileMode{0o755, 0o700, 0o775, 0o750} {

@@ -24,9 +24,16 @@ func (l *local) newTree(ctx context.Context) (*Tree, error) {
 	if err := l.files.Use(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrClosed, err)
 	}
-	t := &Tree{name: l.ws.dir, id: originID(cmp.Or(l.ws.origin, l.ws.dir), l.cfg.Snapshot.rev) + l.ws.lineage, state: &l.files, open: l.openTree}
+	t := &Tree{name: l.ws.dir, state: &l.files, open: l.openTree}
 	// Report now whether it can be opened.
-	if err := l.files.Call(ctx, l.openTree, func(*treefd.View) error { return nil }); err != nil {
+	err := l.files.Call(ctx, l.openTree, func(*treefd.View) error {
+		t.id = originID(cmp.Or(l.ws.origin, l.ws.dir), l.cfg.Snapshot.rev) + l.ws.lineage
+		return nil
+	})
+	if errors.Is(err, treefd.ErrOver) {
+		err = fmt.Errorf("%w: %w", ErrClosed, err)
+	}
+	if err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
 	return t, nil
@@ -95,8 +102,8 @@ func (l *local) alone(ctx context.Context) (unlock func(), err error) {
 
 // retire makes what was opened of the tree so far useless, before the workspace is replaced. The
 // caller holds the gates.
-func (l *local) retire() error {
-	err := l.files.Retire()
+func (l *local) retire(ctx context.Context) error {
+	err := l.files.Retire(ctx)
 	if errors.Is(err, syscall.EBUSY) {
 		return fmt.Errorf("%w: %w", ErrBusy, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -33,6 +34,30 @@ func (v *View) close() error {
 		err = errors.Join(err, v.Close())
 	}
 	return err
+}
+
+// busyPatience is the time for which fence tries again. A file that was closed a moment ago may still
+// be open in a process that this one is starting, until that process executes its program.
+const busyPatience = time.Second
+
+// fence makes the view read-only.
+func (v *View) fence(ctx context.Context) error {
+	if v.Fence == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, busyPatience)
+	defer cancel()
+	for wait := 100 * time.Microsecond; ; wait = min(2*wait, 10*time.Millisecond) {
+		err := v.Fence()
+		if !errors.Is(err, syscall.EBUSY) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(wait):
+		}
+	}
 }
 
 // State is a workspace's tree over time: the view that is open, and the gate that calls share and
@@ -155,17 +180,15 @@ func (s *State) get(ctx context.Context, open func(context.Context) (*View, erro
 // Retire fences and closes the view, so that nobody can write what the workspace was so far; the
 // next call opens another. The caller holds the gate alone. If it fails, a file is still open for
 // writing and the view stays.
-func (s *State) Retire() error {
+func (s *State) Retire(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := s.view
 	if v == nil {
 		return nil
 	}
-	if v.Fence != nil {
-		if err := v.Fence(); err != nil {
-			return err
-		}
+	if err := v.fence(ctx); err != nil {
+		return err
 	}
 	s.view = nil
 	return v.close()
@@ -203,8 +226,8 @@ func (s *State) Drain(fence bool) error {
 	}
 	s.view = nil
 	var err error
-	if fence && v.Fence != nil {
-		err = v.Fence()
+	if fence {
+		err = v.fence(ctx)
 	}
 	return errors.Join(err, v.close())
 }
