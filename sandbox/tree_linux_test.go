@@ -2,13 +2,18 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
@@ -212,5 +217,320 @@ func TestTreeTopHasTheOriginsMode(t *testing.T) {
 				t.Errorf("a fork of a workspace with mode 711 has %s", got)
 			}
 		}
+	})
+}
+
+// TestTreeAttributes checks extended attributes in both directions.
+func TestTreeAttributes(t *testing.T) {
+	t.Parallel()
+	cfg := walled(t, TierNamespaces)
+	cfg.Snapshot = SnapshotDir(t.TempDir())
+	sb := open(t, cfg)
+	tree := aTree(t, sb)
+	changeIn(t, tree, func(root *os.Root) error {
+		f, err := root.Create("f")
+		if err != nil {
+			return err
+		}
+		return errors.Join(unix.Fsetxattr(int(f.Fd()), "user.host", []byte("from the host"), 0), f.Close())
+	})
+	if ok, why := inside(t, sb, "xattr", "f", "user.host", "from the host"); !ok {
+		t.Errorf("a command sees %s", why)
+	}
+	if ok, why := inside(t, sb, "set-xattr", "f", "user.box", "from inside"); !ok {
+		t.Fatal(why)
+	}
+	viewOf(t, tree, func(root *os.Root) error {
+		f, err := root.Open("f")
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		b := make([]byte, 64)
+		n, err := unix.Fgetxattr(int(f.Fd()), "user.box", b)
+		if got := string(b[:max(n, 0)]); err == nil && got != "from inside" {
+			t.Errorf("the host sees %q", got)
+		}
+		return err
+	})
+}
+
+// TestTreeNamesNoPath checks that nothing that the host gets is the name of a file: neither the
+// root's name nor a file's.
+func TestTreeNamesNoPath(t *testing.T) {
+	t.Parallel()
+	cfg := walled(t, TierNamespaces)
+	cfg.Snapshot = SnapshotDir(t.TempDir())
+	tree := aTree(t, open(t, cfg))
+	changeIn(t, tree, func(root *os.Root) error {
+		f, err := root.Create("f")
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		for _, name := range []string{root.Name(), f.Name(), filepath.Dir(root.Name())} {
+			if _, err := os.Lstat(name); !errors.Is(err, os.ErrNotExist) || strings.HasPrefix(name, "/proc") {
+				t.Errorf("%s names a file: %v", name, err)
+			}
+		}
+		return nil
+	})
+}
+
+// TestTreeUnderAttack checks that commands cannot make the host read or write outside the tree, or
+// wait, by what they put into it and exchange meanwhile.
+//
+// Evidence: sandbox · Commands cannot lead the host out of a workspace's tree
+func TestTreeUnderAttack(t *testing.T) {
+	tier.Normal(t)
+	t.Parallel()
+	need(t, "flock")
+	cfg := walled(t, TierNamespaces)
+	dir, outside := t.TempDir(), t.TempDir()
+	write(t, outside, "f", "secret")
+	write(t, dir, "f", "inside")
+	before := treeOf(t, outside)
+	cfg.Snapshot = SnapshotDir(dir)
+	cfg.ReadOnly = append(cfg.ReadOnly, outside) // so that commands can name it
+	sb := open(t, cfg)
+	sh(t, sb, strings.ReplaceAll(`set -e
+ln -s OUT abs; ln -s ../../../../../../../../../OUT rel; ln -s /proc/self/root root; ln -s /proc/1/cwd cwd; ln -s . self; ln -s a b; ln -s b a
+mkdir real; echo inside > real/f; mkfifo fifo; truncate -s 1T big; mkdir loop; ln -s ../loop loop/loop`, "OUT", outside))
+	hold, err := sb.Start(t.Context(), Cmd{Args: []string{"flock", ".", "sleep", uniqueSleep()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hold.Kill()
+	swap, err := sb.Start(t.Context(), Cmd{Args: []string{"sh", "-c", fmt.Sprintf(`
+ln -s %s away; ln -s / top
+while :; do
+	mv real d; mv d real; mv away d; mv d away; mv top d; mv d top; mkfifo d; rm d
+done`, outside)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer swap.Kill()
+	tree := aTree(t, sb)
+	read, made := 0, 0
+	for end := time.Now().Add(tier.Pick(300*time.Millisecond, time.Second, time.Minute)); time.Now().Before(end); {
+		viewOf(t, tree, func(root *os.Root) error {
+			for _, name := range []string{"d/f", "abs/f", "rel/f", "root/" + outside + "/f", "cwd/f", "fifo", "d", "b", "loop/loop/loop/../../f"} {
+				b, err := regular.ReadIn(root, name, 1<<20)
+				if string(b) == "secret" {
+					return fmt.Errorf("%s leads outside", name)
+				}
+				if err == nil {
+					read++
+				}
+			}
+			if fi, err := root.Stat("big"); err != nil || fi.Size() != 1<<40 {
+				return fmt.Errorf("the sparse file: %v", err)
+			}
+			return nil
+		})
+		changeIn(t, tree, func(root *os.Root) error {
+			for _, name := range []string{"d/made", "abs/made", "rel/made", "root/" + outside + "/made", "d/f"} {
+				f, err := regular.OpenIn(root, name, os.O_RDWR)
+				if err == nil {
+					f.Close()
+				}
+				if g, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644); err == nil {
+					made++
+					g.Close()
+					_ = root.Remove(name)
+				}
+				_ = root.Chmod(name, 0o777)
+				_ = root.Rename("f", name)
+				_ = root.Rename(name, "f")
+				_ = root.RemoveAll(name)
+			}
+			return nil
+		})
+	}
+	if d := cmp.Diff(before, treeOf(t, outside)); d != "" {
+		t.Errorf("outside changed: %s", d)
+	}
+	t.Logf("%d files read, %d made", read, made)
+}
+
+// TestTreeOfAMovedWorkspace checks that the host does not take another directory for the workspace
+// if a command moves those that lead to it.
+func TestTreeOfAMovedWorkspace(t *testing.T) {
+	t.Parallel()
+	cfg := walled(t, TierNamespaces)
+	dir := filepath.Join(t.TempDir(), "in", "work")
+	write(t, dir, "f", "real")
+	cfg.Snapshot = SnapshotDir(dir)
+	for name, plant := range map[string]string{"a link": "ln -s /etc $OLD", "a directory": "mkdir -p $OLD/work; echo planted > $OLD/work/f"} {
+		sb := open(t, cfg)
+		exit := mustExec(t, sb, Cmd{Dir: "/", Args: []string{"sh", "-c", "OLD=" + filepath.Dir(dir) + "; mv $OLD $OLD-moved && " + plant}})
+		if !exit.Success() {
+			t.Skipf("a command cannot move it here: %s", exit.Stderr)
+		}
+		if tree, err := sb.(Treer).Tree(t.Context()); err == nil {
+			t.Errorf("%s was taken for the workspace", name)
+			tree.Close()
+		}
+	}
+}
+
+// TestTreeHasGrants checks that directories granted inside the workspace are in the tree as commands
+// have them: one that is read-only is not written by the host either.
+func TestTreeHasGrants(t *testing.T) {
+	t.Parallel()
+	cfg := walled(t, TierNamespaces)
+	dir := t.TempDir()
+	for _, d := range []string{"ro", "rw"} {
+		write(t, dir, d+"/f", d)
+	}
+	if os.Geteuid() == 0 { // an owner whom the host's root is not
+		if err := errors.Join(os.Chown(dir+"/rw", 4242, 4242), os.Chown(dir+"/rw/f", 4242, 4242)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg.Snapshot = SnapshotDir(dir)
+	cfg.ReadOnly, cfg.Writable = append(cfg.ReadOnly, dir+"/ro"), []string{dir + "/rw"}
+	sb := open(t, cfg)
+	tree := aTree(t, sb)
+	if got := inTree(t, tree, "ro/f") + inTree(t, tree, "rw/f"); got != "rorw" {
+		t.Errorf("read %q", got)
+	}
+	for _, f := range []func(*os.Root) error{
+		func(root *os.Root) error { return root.WriteFile("ro/new", nil, 0o644) },
+		func(root *os.Root) error { return root.Remove("ro/f") },
+	} {
+		if err := tree.Change(t.Context(), f); !errors.Is(err, unix.EROFS) {
+			t.Errorf("wrote what commands may only read: %v", err)
+		}
+	}
+	changeIn(t, tree, func(root *os.Root) error { return root.WriteFile("rw/new", []byte("x"), 0o644) })
+	if got := sh(t, sb, "echo y >> rw/new; cat rw/new") + read(t, dir+"/rw/new"); got != "xy\nxy\n" {
+		t.Errorf("the writable grant has %q", got)
+	}
+}
+
+// TestTreeOfALease checks that the tree of a lease ends with it: what was kept of it reaches nothing
+// of the next lease, and a sandbox with a file still open for writing is not used again.
+func TestTreeOfALease(t *testing.T) {
+	tier.Normal(t)
+	t.Parallel()
+	p := recyclable(t, PoolConfig{})
+	dir := t.TempDir()
+	write(t, dir, "f", "f")
+	r := Request{Snapshot: SnapshotDir(dir), Domain: "d"}
+	l := acquire(t, p, r)
+	earlier := p.Stats().Recycled
+	tree := aTree(t, l)
+	var kept *os.Root
+	changeIn(t, tree, func(root *os.Root) error {
+		kept = root
+		return root.WriteFile("mine", []byte("m"), 0o644)
+	})
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s := p.Stats(); s.Doubted != 0 || s.Recycled != earlier+1 {
+		t.Errorf("a lease with a tree was not used again: %+v", s)
+	}
+	next := acquire(t, p, r)
+	if err := kept.WriteFile("stale", nil, 0o644); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("the root of the last lease: %v", err)
+	}
+	of := aTree(t, next)
+	if got := sh(t, next, "ls"); got != "f\n" {
+		t.Errorf("the next lease has %q", got)
+	}
+	var writer *os.File
+	changeIn(t, of, func(root *os.Root) (err error) {
+		writer, err = root.OpenFile("f", os.O_WRONLY, 0)
+		return err
+	})
+	defer writer.Close()
+	if err := next.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s := p.Stats(); s.Doubted != 1 {
+		t.Errorf("a sandbox that the host can still write was used again: %+v", s)
+	}
+}
+
+// TestTreeOnADisk checks that a tree works on a disk of limited size, which is full for it too, and
+// that it does not keep the disk.
+func TestTreeOnADisk(t *testing.T) {
+	t.Parallel()
+	sb, _, _ := small(t)
+	tree := aTree(t, sb)
+	err := tree.Change(t.Context(), func(root *os.Root) error { return root.WriteFile("big", make([]byte, 20<<20), 0o644) })
+	if !errors.Is(err, unix.ENOSPC) {
+		t.Errorf("20 MiB on a disk of 8: %v", err)
+	}
+	changeIn(t, tree, func(root *os.Root) error {
+		return errors.Join(root.Remove("big"), root.WriteFile("small", []byte("s"), 0o644))
+	})
+	k := fork(t, sb)
+	of := aTree(t, k)
+	if got := sh(t, k, "cat small") + inTree(t, of, "small") + inTree(t, tree, "small"); got != "sss" {
+		t.Errorf("read %q", got)
+	}
+	d := sb.(*local).ws.disk
+	if err := errors.Join(k.Close(), sb.Close()); err != nil { // with both trees open
+		t.Fatal(err)
+	}
+	if _, err := d.root.Stat(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("the disk is still held: %v", err)
+	}
+}
+
+// TestTreesLeakNothing checks that forks with trees leave no descriptors, mounts, directories or
+// goroutines, in this process and in its broker.
+func TestTreesLeakNothing(t *testing.T) {
+	tier.Normal(t)
+	tiers(t, func(t *testing.T, cfg Config) {
+		dir := t.TempDir()
+		cfg.Snapshot, cfg.ScratchDir = SnapshotDir(dir), t.TempDir()
+		sb := open(t, cfg)
+		tree := aTree(t, sb)
+		brokers := func() (n int) {
+			for _, pid := range brokerPIDs(t, os.Getpid()) {
+				fds, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+				n += len(fds)
+			}
+			return n
+		}
+		forks := func() {
+			n := tier.Pick(10, 100, 500) // twice
+			if cfg.Floor < TierNamespaces {
+				n /= 10 // these copy
+			}
+			for i := range n {
+				if i%2 == 0 {
+					changeIn(t, tree, func(root *os.Root) error { return root.WriteFile("f", []byte(fmt.Sprint(i)), 0o644) })
+				}
+				k, err := sb.(Forker).Fork(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				of, err := k.(Treer).Tree(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				changeIn(t, of, func(root *os.Root) error { return root.WriteFile("g", nil, 0o644) })
+				if i%3 > 0 { // otherwise it ends with its sandbox
+					err = of.Close()
+				}
+				if err := errors.Join(err, k.Close()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := sb.(Restorer).Restore(t.Context(), AtSnapshot); err != nil {
+				t.Fatal(err)
+			}
+			inTree(t, tree, ".gone-or-not") // opens it again
+		}
+		write(t, dir, ".gone-or-not", "")
+		forks()
+		held := brokers()
+		checkHoldings(t, cfg.ScratchDir, "forks with trees", forks)
+		eventually(t, "let the broker hold no more than before", func() bool { return brokers() <= held })
 	})
 }
