@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -45,9 +46,9 @@ type Tree struct {
 type TreeOptions struct {
 	// Name is the workspace's path as commands see it; empty means the directory's own.
 	Name string
-	// ID is what Tree.ID returns; empty means the one of the directory. It should be unique and
-	// stable, and must not contain a path.
-	ID string
+	// Origin is the directory that the workspace is a copy of, from which Tree.ID is made; empty
+	// means that it is none.
+	Origin string
 	// UID and GID are the user and group that commands run as, and with which Tree.Change acts if
 	// this process is root. Zero means this process's own.
 	UID, GID int
@@ -66,10 +67,7 @@ func NewTree(dir string, o TreeOptions) (*Tree, error) {
 	if o.Name == "" {
 		o.Name = real
 	}
-	if o.ID == "" {
-		o.ID = originID(real, "")
-	}
-	t := &Tree{name: o.Name, id: o.ID, state: &treefd.State{}, whole: true, open: func(context.Context) (*treefd.View, error) {
+	t := &Tree{name: o.Name, id: originID(cmp.Or(o.Origin, real), ""), state: &treefd.State{}, whole: true, open: func(context.Context) (*treefd.View, error) {
 		return dirView(real, &treefd.View{UID: o.UID, GID: o.GID, As: o.UID != 0 && os.Geteuid() == 0})
 	}}
 	_ = t.state.Use() // it was made a moment ago
