@@ -34,7 +34,8 @@ type ExportOptions struct {
 	// patch leaves out empty directories and the contents of any .git.
 	Patch io.Writer
 	// Allow decides about findings of severity Refuse, such as a file of more than 4 GiB; nil
-	// allows none. Devices, pipes and sockets are left out and setuid bits are dropped in any case.
+	// allows none. It must not use the sandbox's tree, which waits for the export. Devices, pipes
+	// and sockets are left out and setuid bits are dropped in any case.
 	Allow func(Finding) bool
 }
 

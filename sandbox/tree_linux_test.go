@@ -83,8 +83,8 @@ gone/y 600 OWNER regular empty file
 	})
 }
 
-// TestTreeGoesOnAfterForks checks that a tree goes on after a fork with the next generation, that what
-// was kept of it before is refused, and that a file kept open for writing prevents the fork.
+// TestTreeGoesOnAfterForks checks that a tree goes on after a fork with the next generation, that
+// what was kept of it before is refused, and that a file kept open for writing prevents the fork.
 //
 // Evidence: sandbox · A tree kept over a fork cannot write what forks share
 func TestTreeGoesOnAfterForks(t *testing.T) {
@@ -181,8 +181,8 @@ func TestTreeKeptIsFenced(t *testing.T) {
 	}
 }
 
-// TestTreeTopHasTheOriginsMode checks the mode of the workspace's top, also after forks, restores and
-// leases, and that a change of it by a command stays.
+// TestTreeTopHasTheOriginsMode checks the mode of the workspace's top, also after forks, restores
+// and leases, and that a change of it by a command stays.
 func TestTreeTopHasTheOriginsMode(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -314,7 +314,7 @@ done`, outside)}})
 	read, made := 0, 0
 	for end := time.Now().Add(tier.Pick(300*time.Millisecond, time.Second, time.Minute)); time.Now().Before(end); {
 		viewOf(t, tree, func(root *os.Root) error {
-			for _, name := range []string{"d/f", "abs/f", "rel/f", "root/" + outside + "/f", "cwd/f", "fifo", "d", "b", "loop/loop/loop/../../f"} {
+			for _, name := range []string{"d/f", "abs/f", "rel/f", "root/" + outside + "/f", "cwd/f", "fifo", "d", "b", "self/self/f", "loop/loop/loop/../f"} {
 				b, err := regular.ReadIn(root, name, 1<<20)
 				if string(b) == "secret" {
 					return fmt.Errorf("%s leads outside", name)
@@ -329,7 +329,7 @@ done`, outside)}})
 			return nil
 		})
 		changeIn(t, tree, func(root *os.Root) error {
-			for _, name := range []string{"d/made", "abs/made", "rel/made", "root/" + outside + "/made", "d/f"} {
+			for _, name := range []string{"d/made", "abs/made", "rel/made", "root/" + outside + "/made", "d/f", "abs/f"} {
 				f, err := regular.OpenIn(root, name, os.O_RDWR)
 				if err == nil {
 					f.Close()
@@ -340,9 +340,12 @@ done`, outside)}})
 					_ = root.Remove(name)
 				}
 				_ = root.Chmod(name, 0o777)
-				_ = root.Rename("f", name)
-				_ = root.Rename(name, "f")
-				_ = root.RemoveAll(name)
+				_ = root.WriteFile("temp", nil, 0o644)
+				_ = root.Rename("temp", name)
+				_ = root.Link("f", name+"2")
+				_ = root.Symlink("f", name+"3")
+				_ = root.Chtimes(name, time.Now(), time.Now())
+				_ = root.RemoveAll(filepath.Dir(name) + "/made2")
 			}
 			return nil
 		})
@@ -350,7 +353,9 @@ done`, outside)}})
 	if d := cmp.Diff(before, treeOf(t, outside)); d != "" {
 		t.Errorf("outside changed: %s", d)
 	}
-	t.Logf("%d files read, %d made", read, made)
+	if read == 0 || made == 0 {
+		t.Errorf("%d files read, %d made: the attack prevented everything", read, made)
+	}
 }
 
 // TestTreeOfAMovedWorkspace checks that the host does not take another directory for the workspace
@@ -374,8 +379,8 @@ func TestTreeOfAMovedWorkspace(t *testing.T) {
 	}
 }
 
-// TestTreeHasGrants checks that directories granted inside the workspace are in the tree as commands
-// have them: one that is read-only is not written by the host either.
+// TestTreeHasGrants checks that directories granted inside the workspace are in the tree as
+// commands have them: one that is read-only is not written by the host either.
 func TestTreeHasGrants(t *testing.T) {
 	t.Parallel()
 	cfg := walled(t, TierNamespaces)
@@ -409,8 +414,8 @@ func TestTreeHasGrants(t *testing.T) {
 	}
 }
 
-// TestTreeOfALease checks that the tree of a lease ends with it: what was kept of it reaches nothing
-// of the next lease, and a sandbox with a file still open for writing is not used again.
+// TestTreeOfALease checks that the tree of a lease ends with it: what was kept of it reaches
+// nothing of the next lease, and a sandbox with a file still open for writing is not used again.
 func TestTreeOfALease(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()

@@ -91,8 +91,8 @@ func (ws *workspace) makeLayer() error {
 	return ws.likeTop()
 }
 
-// likeTop gives the overlay's top the mode of the one below it, as far as its owner can still work
-// there.
+// likeTop sets the mode of the overlay's top to that of the directory below. The owner keeps all
+// rights there.
 func (ws *workspace) likeTop() error {
 	if ws.lower == "" {
 		return nil // it is not known yet

@@ -212,8 +212,8 @@ func (b *box) run(ctx context.Context, id, dir string, c *fleet.Command) (*sandb
 	return e, nil
 }
 
-// Tree implements sandbox.Treer: the workspace is a directory of this machine. Changes belong to the
-// user that commands run as.
+// Tree implements sandbox.Treer: the workspace is a directory of this machine. Changes belong to
+// the user that commands run as.
 func (b *box) Tree(context.Context) (*sandbox.Tree, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

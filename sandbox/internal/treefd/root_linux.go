@@ -13,9 +13,9 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/scratch"
 )
 
-// OpenRoot opens the directory of a descriptor. The name of the root is a path that no longer exists,
-// and not one of /proc, so that nobody finds another directory by it. at is a directory for a link
-// that exists meanwhile.
+// OpenRoot opens the directory of a descriptor. The name of the root is a path that no longer
+// exists, and not one of /proc, so that nobody finds another directory by it. at is a directory for
+// a link that exists meanwhile.
 func OpenRoot(f *os.File, at string) (*os.Root, error) {
 	dir, err := os.MkdirTemp(at, scratch.Prefix+"tree-*")
 	if err != nil {

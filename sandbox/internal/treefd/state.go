@@ -36,8 +36,8 @@ func (v *View) close() error {
 	return err
 }
 
-// busyPatience is the time for which fence tries again. A file that was closed a moment ago may still
-// be open in a process that this one is starting, until that process executes its program.
+// busyPatience is the time for which fence tries again. A file that was closed a moment ago may
+// still be open in a process that this one is starting, until that process executes its program.
 const busyPatience = time.Second
 
 // fence makes the view read-only.
