@@ -62,7 +62,7 @@ func (l *local) adopt(ctx context.Context, fork *local) error {
 	soon, cancel := context.WithTimeout(ctx, adoptPatience)
 	defer cancel()
 	if err := fork.files.Gate.Lock(soon); err != nil {
-		return fmt.Errorf("%w: a call on the fork's tree has not returned: %w", ErrBusy, err)
+		return fmt.Errorf("%w: a call on the fork has not returned: %w", ErrBusy, err)
 	}
 	defer fork.files.Gate.Unlock()
 	if !lockSoon(fork.gate.TryLock) {
@@ -93,7 +93,6 @@ func (l *local) adopt(ctx context.Context, fork *local) error {
 		return err
 	}
 	fork.files.Stop()
-	l.files.Replaced()
 	return nil
 }
 

@@ -16,9 +16,10 @@ type Forker interface {
 	// Otherwise the workspace is copied.
 	//
 	// No command may be running: Fork fails with [ErrBusy] rather than take a state in the middle
-	// of a write. If anything has changed since the last fork, processes that earlier commands left
-	// behind are ended. Only the workspace is forked; /tmp and home start empty. Both sandboxes
-	// must be closed, in any order.
+	// of a write. It waits for calls on the workspace's [Tree], with the same error if ctx ends. If
+	// anything has changed since the last fork, processes that earlier commands left behind are
+	// ended. Only the workspace is forked; /tmp and home start empty. Both sandboxes must be
+	// closed, in any order.
 	Fork(ctx context.Context) (Sandbox, error)
 }
 
@@ -29,8 +30,8 @@ type Restorer interface {
 	Restore(ctx context.Context, to Point) error
 }
 
-// ErrBusy means that a command is running and must end first.
-var ErrBusy = errors.New("a command is running; wait for it or kill it first")
+// ErrBusy means that a command, or a call on the workspace's tree, is running and must end first.
+var ErrBusy = errors.New("a command or a call on the tree is running; wait for it or end it first")
 
 // reopenLimit bounds the time for a sandbox to start again. The caller's context does not apply,
 // since a sandbox stopped halfway would be lost.
@@ -77,7 +78,6 @@ func (l *local) fork(ctx context.Context) (*local, error) {
 		return nil, errors.Join(err, ws.remove())
 	}
 	out.cfg = l.cfg
-	l.files.Replaced()
 	return out, nil
 }
 
@@ -120,11 +120,7 @@ func (l *local) restore(ctx context.Context, to Point) error {
 	if err := l.retire(ctx); err != nil {
 		return err
 	}
-	if err := l.reopen(func() error { return l.ws.reset(to) }); err != nil {
-		return err
-	}
-	l.files.Replaced()
-	return nil
+	return l.reopen(func() error { return l.ws.reset(to) })
 }
 
 // still returns an error if the workspace may be in use. The caller holds the gate, so no command

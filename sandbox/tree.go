@@ -104,9 +104,10 @@ func (t *Tree) ID() string { return t.id }
 // has changed, and watches are to be set again.
 func (t *Tree) Generation() uint64 { return t.state.Generation() }
 
-// View runs f with the tree. It waits while the workspace is forked or replaced, until ctx ends.
-// After Close it fails with [ErrClosed], and so does f if the sandbox is closed meanwhile. f must
-// not call View or Change, nor fork.
+// View runs f with the tree and returns its error. It waits while the workspace is forked or
+// replaced, until ctx ends. After Close it fails with [ErrClosed]. If the sandbox is closed
+// meanwhile, f can do nothing more with the root, and View fails with ErrClosed if f failed by
+// that. f must not call View, Change or Close of the tree, nor fork.
 func (t *Tree) View(ctx context.Context, f func(*os.Root) error) error {
 	return t.call(ctx, false, func(v *treefd.View) error { return f(v.Root) })
 }

@@ -91,7 +91,7 @@ func (ws *workspace) openTree() (*treefd.View, error) {
 // until unlock is called. Calls come first: one that runs may be about to start a command.
 func (l *local) alone(ctx context.Context) (unlock func(), err error) {
 	if err := l.files.Gate.Lock(ctx); err != nil {
-		return nil, fmt.Errorf("%w: a call on its tree has not returned: %w", ErrBusy, err)
+		return nil, fmt.Errorf("%w: a call has not returned: %w", ErrBusy, err)
 	}
 	l.gate.Lock()
 	return func() {
@@ -106,6 +106,9 @@ func (l *local) retire(ctx context.Context) error {
 	err := l.files.Retire(ctx)
 	if errors.Is(err, syscall.EBUSY) {
 		return fmt.Errorf("%w: %w", ErrBusy, err)
+	}
+	if err == nil {
+		l.files.Replaced() // also if the replacement fails: what was kept is of no use any more
 	}
 	return err
 }

@@ -54,6 +54,17 @@ func (g *Gate) Lock(ctx context.Context) error {
 	})
 }
 
+// TryLock is Lock if nobody has the gate, and otherwise returns false.
+func (g *Gate) TryLock() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.alone || g.shared > 0 {
+		return false
+	}
+	g.alone = true
+	return true
+}
+
 // Unlock ends Lock.
 func (g *Gate) Unlock() {
 	g.mu.Lock()

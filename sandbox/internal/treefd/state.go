@@ -98,10 +98,7 @@ func (s *State) Release() error {
 	if !last {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	alone := s.Gate.Lock(ctx) == nil // a call that never returns loses its root
-	if alone {
+	if s.soonAlone() { // otherwise a call that does not return loses its root
 		defer s.Gate.Unlock()
 	}
 	s.mu.Lock()
@@ -207,15 +204,23 @@ func (s *State) Stop() {
 	}
 }
 
-// patience is the time that calls get to return after Stop.
+// patience is the time that calls get to return.
 const patience = 2 * time.Second
+
+// soonAlone takes the gate alone and reports whether that was possible in time.
+func (s *State) soonAlone() bool {
+	if s.Gate.TryLock() {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return s.Gate.Lock(ctx) == nil
+}
 
 // Drain waits, not for ever, for the calls that ran at Stop, and closes the view. With fence set it
 // fails if a file may still be written through the view.
 func (s *State) Drain(fence bool) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	if s.Gate.Lock(ctx) == nil {
+	if s.soonAlone() {
 		defer s.Gate.Unlock()
 	}
 	s.mu.Lock()
@@ -227,7 +232,7 @@ func (s *State) Drain(fence bool) error {
 	s.view = nil
 	var err error
 	if fence {
-		err = v.fence(ctx)
+		err = v.fence(context.Background())
 	}
 	return errors.Join(err, v.close())
 }
