@@ -114,7 +114,8 @@ func (t *Tree) View(ctx context.Context, f func(*os.Root) error) error {
 
 // Change is View with the rights of the user that commands run as, so that what f makes belongs to
 // that user. It is only for changes to the tree: meanwhile f may be unable to open the host's own
-// files, and goroutines that it starts do not have these rights.
+// files, and goroutines that it starts do not have these rights. If this process is root, the
+// kernel dumps no core of it afterwards.
 func (t *Tree) Change(ctx context.Context, f func(*os.Root) error) error {
 	return t.call(ctx, true, func(v *treefd.View) error {
 		if !v.As {

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -47,13 +48,21 @@ func Owner(root *os.Root) (uid, gid int, err error) {
 
 // As runs f with the file rights of a user, on a thread that does nothing else meanwhile. It needs
 // root's rights. Goroutines that f starts do not have the user's rights.
+//
+// A change of these ids makes the kernel forget the thread's signal for the death of its parent,
+// which As sets again, and makes the process one of which no core is dumped.
 func As(uid, gid int, f func() error) (err error) {
 	if uid == 0 && gid == 0 {
 		return f()
 	}
 	runtime.LockOSThread()
 	ownUID, ownGID := fsid(unix.SYS_SETFSUID, -1), fsid(unix.SYS_SETFSGID, -1)
+	var orphaned int32
+	_, _, _ = unix.RawSyscall(unix.SYS_PRCTL, unix.PR_GET_PDEATHSIG, uintptr(unsafe.Pointer(&orphaned)), 0) // it does not fail
 	defer func() {
+		if orphaned != 0 {
+			defer unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(orphaned), 0, 0, 0)
+		}
 		// The group can be set only with root's file rights.
 		if set(unix.SYS_SETFSUID, ownUID) && set(unix.SYS_SETFSGID, ownGID) {
 			runtime.UnlockOSThread()

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"syscall"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,6 +30,10 @@ func TestAs(t *testing.T) {
 	defer root.Close()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGURG), 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Prctl(unix.PR_SET_PDEATHSIG, 0, 0, 0, 0)
 	own := errors.New("own")
 	err = As(4242, 4243, func() error {
 		return errors.Join(own, root.WriteFile("f", nil, 0o600))
@@ -42,6 +47,10 @@ func TestAs(t *testing.T) {
 	}()
 	if uid, gid := fsid(unix.SYS_SETFSUID, -1), fsid(unix.SYS_SETFSGID, -1); uid != 0 || gid != 0 {
 		t.Errorf("the thread acts as %d:%d afterwards", uid, gid)
+	}
+	var orphaned int32
+	if _, _, err := unix.RawSyscall(unix.SYS_PRCTL, unix.PR_GET_PDEATHSIG, uintptr(unsafe.Pointer(&orphaned)), 0); err != 0 || orphaned != int32(unix.SIGURG) {
+		t.Errorf("the thread's signal for the death of its parent is %d, %v", orphaned, err)
 	}
 	fi, err := os.Stat(filepath.Join(dir, "f"))
 	if err != nil {
