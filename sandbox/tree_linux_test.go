@@ -469,8 +469,10 @@ func TestTreeOnADisk(t *testing.T) {
 	if !errors.Is(err, unix.ENOSPC) {
 		t.Errorf("20 MiB on a disk of 8: %v", err)
 	}
-	changeIn(t, tree, func(root *os.Root) error {
-		return errors.Join(root.Remove("big"), root.WriteFile("small", []byte("s"), 0o644))
+	changeIn(t, tree, func(root *os.Root) error { return root.Remove("big") })
+	// A process that this one is starting may have the removed file open for another moment.
+	eventually(t, "free the space", func() bool {
+		return tree.Change(t.Context(), func(root *os.Root) error { return root.WriteFile("small", []byte("s"), 0o644) }) == nil
 	})
 	k := fork(t, sb)
 	of := aTree(t, k)
