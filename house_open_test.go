@@ -45,6 +45,7 @@ var bareOpens = map[string]string{
 	"sandbox/internal/sandboxtest/":                                                     "for tests",
 	"sandbox/internal/tree/overlay_linux.go: root.OpenFile(rel, os.O_RDONLY | NoFollow": "it does not wait, and reads only an attribute of whatever it is",
 	"sandbox/internal/tree/remove_linux.go: unix.Openat(in, name, how":                  "its flags, in a constant, have O_DIRECTORY",
+	"sandbox/internal/treefd/root_linux.go: os.OpenRoot(link":                           "a link that was made a moment ago, to a directory that is open",
 	"sandbox/limits_linux.go: os.ReadFile(pidMax)":                                      "a file of /proc",
 	"sandbox/remote/log.go":                                                             "the server's own directory",
 	"sandbox/remote/output.go":                                                          "the server's own directory",

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
@@ -52,9 +53,18 @@ func (l *local) Adopt(ctx context.Context, fork Sandbox) error {
 var errNoFork = errors.New("it is no fork of this sandbox")
 
 func (l *local) adopt(ctx context.Context, fork *local) error {
-	l.gate.Lock()
-	defer l.gate.Unlock()
+	unlock, err := l.alone(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	// Do not wait without end: another goroutine may be adopting in the opposite direction.
+	soon, cancel := context.WithTimeout(ctx, adoptPatience)
+	defer cancel()
+	if err := fork.files.Gate.Lock(soon); err != nil {
+		return fmt.Errorf("%w: a call on the fork has not returned: %w", ErrBusy, err)
+	}
+	defer fork.files.Gate.Unlock()
 	if !lockSoon(fork.gate.TryLock) {
 		return ErrBusy
 	}
@@ -70,12 +80,24 @@ func (l *local) adopt(ctx context.Context, fork *local) error {
 	if err := l.ws.sameBeginning(ctx, fork.ws); err != nil {
 		return err
 	}
-	// From here on no process may write in either sandbox.
+	// From here on nobody may write in either sandbox.
+	for _, l := range []*local{l, fork} {
+		if err := l.retire(ctx); err != nil {
+			return err
+		}
+	}
 	if err := fork.spawner().Close(); err != nil {
 		return err
 	}
-	return l.reopen(func() error { return l.ws.take(fork.ws) })
+	if err := l.reopen(func() error { return l.ws.take(fork.ws) }); err != nil {
+		return err
+	}
+	fork.files.Stop()
+	return nil
 }
+
+// adoptPatience is the time that calls on a fork's tree get to return.
+const adoptPatience = 10 * time.Second
 
 // sameBeginning returns an error if the workspace is no longer the one that the fork was made from.
 func (ws *workspace) sameBeginning(ctx context.Context, fork *workspace) error {

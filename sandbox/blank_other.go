@@ -5,6 +5,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"os"
 )
 
 // blank is a complete sandbox without a workspace; this system supports none.
@@ -20,3 +21,8 @@ func (*blank) recycle(context.Context) error                    { return errors.
 func (*blank) alive() bool                                      { return false }
 func (*blank) holds(*local) bool                                { return false }
 func (*blank) close() error                                     { return nil }
+
+// fingerprintOf returns "" on this system, where sandboxes are not kept ready.
+func fingerprintOf(string) string { return "" }
+
+func fileState(os.FileInfo) string { return "" }

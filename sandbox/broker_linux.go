@@ -157,6 +157,13 @@ func (d *brokerd) handle(r brokerRequest, files []*os.File) {
 	case opDrain:
 		drain(files)
 		files = nil
+	case opTree:
+		var f *os.File
+		if f, err = d.tree(r.Tree); f != nil {
+			give = append(give, f)
+		}
+	case opFence:
+		err = fence(files)
 	case opSweep:
 		_, err = scratch.Sweep(r.Dir, time.Now())
 		_, _ = cgroup.Sweep()

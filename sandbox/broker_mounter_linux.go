@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -133,14 +134,25 @@ func (t *mountThread) inside(b *box, work func() error) error {
 	if b.mnt == nil || b.ipc == nil {
 		return errors.New("the sandbox's mounts were not meant to be changed")
 	}
-	if err := unix.Setns(int(b.mnt.Fd()), unix.CLONE_NEWNS); err != nil {
+	return t.visit(b.mnt, func() error {
+		err := unix.Setns(int(b.ipc.Fd()), unix.CLONE_NEWIPC)
+		if err == nil {
+			err = work()
+		}
+		if back := unix.Setns(t.ipc, unix.CLONE_NEWIPC); back != nil {
+			t.lost = true
+		}
+		return err
+	})
+}
+
+// visit runs work in a mount namespace.
+func (t *mountThread) visit(mnt *os.File, work func() error) error {
+	if err := unix.Setns(int(mnt.Fd()), unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("enter mount namespace: %w", err)
 	}
-	err := unix.Setns(int(b.ipc.Fd()), unix.CLONE_NEWIPC)
-	if err == nil {
-		err = work()
-	}
-	if back := errors.Join(unix.Setns(t.ipc, unix.CLONE_NEWIPC), unix.Setns(t.mnt, unix.CLONE_NEWNS)); back != nil {
+	err := work()
+	if back := unix.Setns(t.mnt, unix.CLONE_NEWNS); back != nil {
 		t.lost = true
 	}
 	return err

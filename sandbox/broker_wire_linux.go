@@ -20,6 +20,7 @@ type brokerRequest struct {
 	Mount *mountOrder
 	Kill  *killOrder
 	Disk  *diskOrder
+	Tree  *treeOrder
 	Dir   string // opSweep
 }
 
@@ -31,6 +32,8 @@ const (
 	opKillTree = "kill"  // kill a command and its descendants
 	opDrain    = "drain" // file: an output pipe to read until all writers have closed it
 	opDisk     = "disk"  // make a file system for private files; answered with its root
+	opTree     = "tree"  // open a workspace's tree; answered with a detached clone of its mounts
+	opFence    = "fence" // file: such a clone, which becomes read-only
 	opSweep    = "sweep" // remove abandoned scratch directories
 )
 
@@ -88,6 +91,12 @@ type killOrder struct {
 	PID    int    // PID inside; 0 if the command itself has ended
 	Marker string // an entry in the environment of its processes
 	Family string // common prefix of the markers of all commands; set only if no other command ran at the same time
+}
+
+// treeOrder names the workspace of a sandbox.
+type treeOrder struct {
+	Key uint64
+	Dir string // inside
 }
 
 // brokerEnv is the environment of a broker. Its heap is small, so rare garbage collection costs

@@ -22,6 +22,10 @@
 // state or go back to it, [Adopter] continues from the best of several forks, and [DryRunner] tries
 // a command first. Commits are kept and shared in [Layers].
 //
+// [Treer] opens the workspace for the host's own process, so that file tools, checkpoints and an
+// index work on what commands see. A snapshot and a fork have no path on the host; never look for
+// one below /proc.
+//
 // # Init
 //
 // A copy of the embedding program, the broker, makes the sandboxes: the program executes itself
@@ -93,6 +97,8 @@
 //   - What hooks and programs of the host execute in turn, such as a script that a hook calls, is
 //     not followed.
 //   - An overlay shows later changes of the live directory below it, see [SnapshotDir].
+//   - Where the workspace is a copy or in place, the kernel does not refuse writes by a descriptor
+//     that a host keeps of a [Tree] over a fork; it reaches only that sandbox's own copy.
 //   - If the host is root, the broker mounts the overlay for a lease with root's credentials; a
 //     cold start mounts it in the sandbox's namespace.
 //   - If the C library ignores GLIBC_TUNABLES and registers rseq in the broker, init processes keep

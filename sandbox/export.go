@@ -34,7 +34,8 @@ type ExportOptions struct {
 	// patch leaves out empty directories and the contents of any .git.
 	Patch io.Writer
 	// Allow decides about findings of severity Refuse, such as a file of more than 4 GiB; nil
-	// allows none. Devices, pipes and sockets are left out and setuid bits are dropped in any case.
+	// allows none. It must not use the sandbox's tree, which waits for the export. Devices, pipes
+	// and sockets are left out and setuid bits are dropped in any case.
 	Allow func(Finding) bool
 }
 
@@ -74,9 +75,12 @@ func (l *local) Diff(ctx context.Context, since Point, w io.Writer) error {
 }
 
 func (l *local) Export(ctx context.Context, o ExportOptions) (*Review, error) {
-	l.gate.Lock() // otherwise commands could change what was reviewed
-	defer l.gate.Unlock()
-	r, err := l.export(ctx, o)
+	unlock, err := l.alone(ctx) // otherwise commands could change what was reviewed
+	var r *Review
+	if err == nil {
+		defer unlock()
+		r, err = l.export(ctx, o)
+	}
 	if err != nil {
 		return r, fmt.Errorf("sandbox: export %s: %w", l.ws.dir, err)
 	}

@@ -16,9 +16,10 @@ type Forker interface {
 	// Otherwise the workspace is copied.
 	//
 	// No command may be running: Fork fails with [ErrBusy] rather than take a state in the middle
-	// of a write. If anything has changed since the last fork, processes that earlier commands left
-	// behind are ended. Only the workspace is forked; /tmp and home start empty. Both sandboxes
-	// must be closed, in any order.
+	// of a write. It waits for calls on the workspace's [Tree], with the same error if ctx ends. If
+	// anything has changed since the last fork, processes that earlier commands left behind are
+	// ended. Only the workspace is forked; /tmp and home start empty. Both sandboxes must be
+	// closed, in any order.
 	Fork(ctx context.Context) (Sandbox, error)
 }
 
@@ -29,24 +30,27 @@ type Restorer interface {
 	Restore(ctx context.Context, to Point) error
 }
 
-// ErrBusy means that a command is running and must end first.
-var ErrBusy = errors.New("a command is running; wait for it or kill it first")
+// ErrBusy means that a command, or a call on the workspace's tree, is running and must end first.
+var ErrBusy = errors.New("a command or a call on the tree is running; wait for it or end it first")
 
 // reopenLimit bounds the time for a sandbox to start again. The caller's context does not apply,
 // since a sandbox stopped halfway would be lost.
 const reopenLimit = time.Minute
 
 func (l *local) Fork(ctx context.Context) (Sandbox, error) {
-	l.gate.Lock()
-	defer l.gate.Unlock()
-	out, err := l.fork(ctx)
+	unlock, err := l.alone(ctx)
+	var out *local
+	if err == nil {
+		defer unlock()
+		out, err = l.fork(ctx)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: fork %s: %w", l.ws.dir, err)
 	}
 	return out, nil
 }
 
-// fork implements Fork; the caller holds the gate.
+// fork implements Fork; the caller holds the gates.
 func (l *local) fork(ctx context.Context) (*local, error) {
 	if err := l.still(ctx); err != nil {
 		return nil, err
@@ -54,7 +58,11 @@ func (l *local) fork(ctx context.Context) (*local, error) {
 	if l.ws.inPlace() {
 		return nil, ErrInPlace
 	}
-	same, err := l.ws.untouched()
+	same := false
+	err := l.retire(ctx)
+	if err == nil {
+		same, err = l.ws.untouched()
+	}
 	if err == nil && !same {
 		err = l.freeze()
 	}
@@ -87,22 +95,32 @@ func (l *local) freeze() error {
 }
 
 func (l *local) Restore(ctx context.Context, to Point) error {
-	l.gate.Lock()
-	defer l.gate.Unlock()
-	err := l.still(ctx)
-	if err == nil && l.ws.inPlace() {
-		err = ErrInPlace
-	}
-	if err == nil && to != AtSnapshot && to != AtFork {
-		err = fmt.Errorf("%d is no Point", to)
-	}
+	unlock, err := l.alone(ctx)
 	if err == nil {
-		err = l.reopen(func() error { return l.ws.reset(to) })
+		defer unlock()
+		err = l.restore(ctx, to)
 	}
 	if err != nil {
 		return fmt.Errorf("sandbox: restore %s: %w", l.ws.dir, err)
 	}
 	return nil
+}
+
+// restore implements Restore; the caller holds the gates.
+func (l *local) restore(ctx context.Context, to Point) error {
+	if err := l.still(ctx); err != nil {
+		return err
+	}
+	if l.ws.inPlace() {
+		return ErrInPlace
+	}
+	if to != AtSnapshot && to != AtFork {
+		return fmt.Errorf("%d is no Point", to)
+	}
+	if err := l.retire(ctx); err != nil {
+		return err
+	}
+	return l.reopen(func() error { return l.ws.reset(to) })
 }
 
 // still returns an error if the workspace may be in use. The caller holds the gate, so no command

@@ -154,3 +154,40 @@ func ExampleDryRunner() {
 	// deleted a.txt
 	// still there: true
 }
+
+// The host reads and changes the files of a workspace that exists only inside its sandbox.
+func ExampleTreer() {
+	dir, remove := project()
+	defer remove()
+	ctx := context.Background()
+	sb, err := sandbox.Local(ctx, sandbox.Config{Snapshot: sandbox.SnapshotDir(dir), Floor: sandbox.TierNone})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer sb.Close()
+	tree, err := sb.(sandbox.Treer).Tree(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer tree.Close()
+	run(sb, "echo from a command > new.txt")
+	err = tree.Change(ctx, func(root *os.Root) error {
+		text, err := root.ReadFile("new.txt")
+		if err != nil {
+			return err
+		}
+		fmt.Print(string(text))
+		return root.WriteFile("new.txt", []byte("from the host\n"), 0o644)
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	exit, err := sb.Exec(ctx, sandbox.Cmd{Args: []string{"cat", "new.txt"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(exit.Stdout)
+	// Output:
+	// from a command
+	// from the host
+}

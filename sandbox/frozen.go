@@ -1,9 +1,11 @@
 package sandbox
 
 import (
+	"crypto/rand"
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 
 	"github.com/luthier-dev/luthier/sandbox/internal/scratch"
@@ -146,7 +148,7 @@ func (ws *workspace) reset(to Point) error {
 // fork returns a second workspace over the same state. The last changes must have been frozen, or
 // there must be none.
 func (ws *workspace) fork(dir string) (*workspace, error) {
-	out := &workspace{dir: ws.dir, origin: ws.origin, lower: ws.lower, readOnly: ws.readOnly, overlay: ws.overlay, owner: ws.owner, opened: ws.opened, disk: ws.disk.share(), diskLess: ws.diskLess}
+	out := &workspace{dir: ws.dir, origin: ws.origin, lineage: ws.lineage + "." + strings.ToLower(rand.Text()), lower: ws.lower, readOnly: ws.readOnly, overlay: ws.overlay, owner: ws.owner, opened: ws.opened, disk: ws.disk.share(), diskLess: ws.diskLess}
 	if err := out.makeScratch(ws.place(dir)); err != nil {
 		return nil, errors.Join(err, out.remove())
 	}
@@ -166,4 +168,44 @@ func (ws *workspace) fork(dir string) (*workspace, error) {
 		return nil, errors.Join(err, out.remove())
 	}
 	return out, nil
+}
+
+// maxFrozen is the most layers that a workspace may have between its changes and its snapshot. The
+// kernel allows 500, but every lookup of a missing name searches each.
+const maxFrozen = 16
+
+// flatten merges the frozen layers into one when there are too many. It links files instead of
+// copying them, so its cost is proportional to the number of changed files.
+func (ws *workspace) flatten(dir string) error {
+	if len(ws.frozen) <= maxFrozen {
+		return nil
+	}
+	old := ws.frozen
+	var dirs []tree.Dir
+	for i := len(old) - 1; i >= 0; i-- {
+		dirs = append(dirs, old[i].Dir)
+	}
+	f, err := newFrozen(ws.place(dir))
+	if err != nil {
+		return err
+	}
+	f.Path = filepath.Join(f.home, "upper")
+	if err := tree.Merge(dirs, f.Path); err != nil {
+		// Ignore the failure: a deeper stack is only slower, and the kernel's limit is far off.
+		_ = f.release()
+		if len(ws.frozen) < 8*maxFrozen {
+			return nil
+		}
+		return err
+	}
+	ws.frozen = []*frozen{f}
+	return releaseAll(old)
+}
+
+func releaseAll(layers []*frozen) error {
+	var err error
+	for _, f := range layers {
+		err = errors.Join(err, f.release())
+	}
+	return err
 }

@@ -476,7 +476,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 		os.Chown(filepath.Join(dir, "tmp"), nobody, nobody), os.Chmod(dir, 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	which := "^Test(Network|Loopback|Files|Secrets|Host|Privileges|Limits|Falls|ExecReports|Timeout|Close|Snapshot|ReadOnly|Python|Git|Denials|Core|Memory|Without|Approval|Disk)"
+	which := "^Test(Network|Loopback|Files|Secrets|Host|Privileges|Limits|Falls|ExecReports|Timeout|Close|Snapshot|ReadOnly|Python|Git|Denials|Core|Memory|Without|Approval|Disk|Tree)"
 	if testing.Short() {
 		which = "^Test(Network|Files|Privileges|Close|ReadOnly)"
 	}

@@ -203,8 +203,10 @@ func (l *lease) end() (kept bool, err error) {
 		return false, l.local.Close()
 	}
 	err = l.local.once.do(func() error {
+		l.files.Stop()
 		l.killAll()
 		releaseNet(l.spawner())
+		open := l.files.Drain(true)
 		// A start in progress must not finish in the next lease. If it hangs, the sandbox counts as
 		// unclean.
 		if !lockSoon(l.gate.TryLock) {
@@ -213,6 +215,10 @@ func (l *lease) end() (kept bool, err error) {
 		defer l.gate.Unlock()
 		if !l.blank.holds(l.local) { // a fork moved the workspace to another sandbox
 			return errors.Join(l.spawner().Close(), l.ws.remove())
+		}
+		if open != nil { // somebody could still write through the lease's tree
+			l.pool.doubted(open)
+			return l.blank.close()
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), recyclePatience)
 		defer cancel()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/luthier-dev/luthier/sandbox/internal/obeyed"
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
+	"github.com/luthier-dev/luthier/sandbox/internal/treefd"
 )
 
 // Sandbox runs commands over one workspace. All methods may be called
@@ -165,7 +166,8 @@ type local struct {
 
 	asked approvals
 
-	gate sync.RWMutex // held for reading while a command starts, for writing while run is replaced
+	files treefd.State // the workspace's tree; its gate is locked before the next one
+	gate  sync.RWMutex // held for reading while a command starts, for writing while run is replaced
 
 	mu   sync.Mutex
 	live map[*Process]struct{}
@@ -202,10 +204,12 @@ func (l *local) Start(ctx context.Context, cmd Cmd) (*Process, error) {
 
 func (l *local) Close() error {
 	return l.once.do(func() error {
+		l.files.Stop()
 		l.killAll()
 		// First without the gate: a start that hangs ends only this way.
 		run := l.spawner()
 		err := run.Close()
+		err = errors.Join(err, l.files.Drain(false)) // otherwise the tree would keep the workspace's files
 		l.gate.Lock()
 		defer l.gate.Unlock()
 		if now := l.spawner(); now != run { // a fork was in progress

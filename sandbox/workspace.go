@@ -17,6 +17,7 @@ import (
 type workspace struct {
 	dir      string    // path as commands see it
 	origin   string    // the snapshot's path on the host; empty when in place
+	lineage  string    // of a fork: what its tree's ID has besides that of the origin
 	lower    string    // the snapshot's state on the host; empty when in place
 	frozen   []*frozen // layers over lower that forks share, oldest first
 	base     *base     // holds lower, unless that is a directory of the host
@@ -89,7 +90,21 @@ func (ws *workspace) makeLayer() error {
 			return err
 		}
 	}
-	return nil
+	return ws.likeTop()
+}
+
+// likeTop sets the mode of the overlay's top to that of the directory below. The owner keeps all
+// rights there.
+func (ws *workspace) likeTop() error {
+	if ws.lower == "" {
+		return nil // it is not known yet
+	}
+	fi, err := os.Stat(ws.state(AtFork)[0].Path)
+	if err != nil {
+		return err
+	}
+	const kept = os.ModePerm | os.ModeSetgid | os.ModeSticky
+	return os.Chmod(ws.upper(), fi.Mode()&kept|0o700)
 }
 
 func (ws *workspace) openSnapshot(ctx context.Context, cfg *Config) error {
@@ -105,7 +120,7 @@ func (ws *workspace) openSnapshot(ctx context.Context, cfg *Config) error {
 	}
 	ws.dir, ws.origin, ws.lower, ws.opened = dir, dir, dir, time.Now()
 	if snap.rev == "" {
-		return nil
+		return ws.likeTop()
 	}
 	snap.dir = dir
 	ws.base, err = openBase(ctx, snap, cfg)
@@ -113,7 +128,7 @@ func (ws *workspace) openSnapshot(ctx context.Context, cfg *Config) error {
 		return err
 	}
 	ws.lower = ws.base.path
-	return nil
+	return ws.likeTop()
 }
 
 // asNew reports whether nothing was ever changed in the overlay's upper directory.
@@ -133,10 +148,10 @@ func (ws *workspace) key() string {
 // result of asNew after the last command.
 func (ws *workspace) rewind(asNew bool) error {
 	err := ws.letGo()
+	ws.dir, ws.origin, ws.lower, ws.overlay, ws.layered = "", "", "", false, true
 	if !asNew {
 		err = errors.Join(err, ws.clear())
 	}
-	ws.dir, ws.origin, ws.lower, ws.overlay, ws.layered = "", "", "", false, true
 	return err
 }
 

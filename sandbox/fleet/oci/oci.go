@@ -71,6 +71,8 @@ type box struct {
 	mu     sync.Mutex
 	over   bool
 	live   sync.WaitGroup
+	origin string          // the directory of the snapshot
+	trees  []*sandbox.Tree // opened by Tree
 }
 
 func open(cfg Config, s fleet.Spec) (_ fleet.Box, err error) {
@@ -87,7 +89,7 @@ func open(cfg Config, s fleet.Spec) (_ fleet.Box, err error) {
 			err = errors.Join(fmt.Errorf("oci: open box: %w", err), os.RemoveAll(dir))
 		}
 	}()
-	b := &box{cfg: cfg, dir: dir, bundle: bundle{rootfs: filepath.Join(dir, "rootfs"), dir: filepath.Join(dir, "workspace"),
+	b := &box{cfg: cfg, dir: dir, origin: from, bundle: bundle{rootfs: filepath.Join(dir, "rootfs"), dir: filepath.Join(dir, "workspace"),
 		uid: cfg.UID, gid: cfg.GID, memory: cfg.Memory, pids: cfg.Processes}}
 	for _, d := range []string{b.bundle.rootfs, b.bundle.dir, filepath.Join(dir, "state")} {
 		if err := os.Mkdir(d, 0o755); err != nil {
@@ -210,14 +212,35 @@ func (b *box) run(ctx context.Context, id, dir string, c *fleet.Command) (*sandb
 	return e, nil
 }
 
+// Tree implements sandbox.Treer: the workspace is a directory of this machine. Changes belong to
+// the user that commands run as.
+func (b *box) Tree(context.Context) (*sandbox.Tree, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.over {
+		return nil, fmt.Errorf("oci: open tree: %w", sandbox.ErrClosed)
+	}
+	t, err := sandbox.NewTree(b.bundle.dir, sandbox.TreeOptions{Name: workspace, Origin: b.origin, UID: b.cfg.UID, GID: b.cfg.GID})
+	if err != nil {
+		return nil, fmt.Errorf("oci: open tree: %w", err)
+	}
+	b.trees = append(b.trees, t)
+	return t, nil
+}
+
 // Close kills running commands and removes the box.
 func (b *box) Close() error {
 	b.mu.Lock()
 	b.over = true
+	trees := b.trees
 	b.mu.Unlock()
 	b.end()
 	b.live.Wait()
-	if err := os.RemoveAll(b.dir); err != nil {
+	var err error
+	for _, t := range trees {
+		err = errors.Join(err, t.Close())
+	}
+	if err = errors.Join(err, os.RemoveAll(b.dir)); err != nil {
 		return fmt.Errorf("oci: close box: %w", err)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -119,5 +120,55 @@ func TestContainers(t *testing.T) {
 	}
 	if _, err := b.Exec(t.Context(), sh("true")); !errors.Is(err, sandbox.ErrClosed) {
 		t.Errorf("Exec after Close: %v", err)
+	}
+}
+
+// TestTree checks that the host's files of a box are those of its commands' user, under the name
+// that they have for commands, and that they end with the box. It needs no runtime.
+func TestTree(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("boxes are made as root")
+	}
+	from := t.TempDir()
+	if err := os.WriteFile(filepath.Join(from, "f"), []byte("from the snapshot"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b, err := open(Config{UID: 4242, GID: 4243, Snapshots: map[string]string{"s": from}, Scratch: t.TempDir()}, fleet.Spec{Snapshot: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	tree, err := b.(sandbox.Treer).Tree(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := sandbox.DirTree(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
+	if tree.Name() != workspace || tree.ID() != plain.ID() {
+		t.Errorf("the tree is %s (%s), want %s (%s)", tree.Name(), tree.ID(), workspace, plain.ID())
+	}
+	err = tree.Change(t.Context(), func(root *os.Root) error {
+		return errors.Join(root.WriteFile("new", []byte("n"), 0o644), root.Rename("f", "g"))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"new", "g"} {
+		fi, err := os.Lstat(filepath.Join(b.(*box).bundle.dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st := fi.Sys().(*syscall.Stat_t); st.Uid != 4242 || st.Gid != 4243 {
+			t.Errorf("%s belongs to %d:%d", name, st.Uid, st.Gid)
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := tree.View(t.Context(), func(*os.Root) error { return nil }); !errors.Is(err, sandbox.ErrClosed) {
+		t.Errorf("after Close: %v", err)
 	}
 }

@@ -37,7 +37,16 @@ func Programs() map[string]func(args []string) error {
 			_, err = f.WriteString("x")
 			return errors.Join(err, f.Close())
 		},
-		"remove": func(a []string) error { return os.Remove(a[0]) },
+		"xattr": func(a []string) error {
+			b := make([]byte, 64)
+			n, err := unix.Getxattr(a[0], a[1], b)
+			if err == nil && string(b[:max(n, 0)]) != a[2] {
+				err = fmt.Errorf("%q", b[:n])
+			}
+			return err
+		},
+		"set-xattr": func(a []string) error { return unix.Setxattr(a[0], a[1], []byte(a[2]), 0) },
+		"remove":    func(a []string) error { return os.Remove(a[0]) },
 		"signal": func(a []string) error {
 			pid, _ := strconv.Atoi(a[0])
 			return syscall.Kill(pid, 0)
