@@ -68,16 +68,20 @@ type Progress struct {
 	TotalBytes int64
 }
 
+// homes returns the directory of the indexes of all trees.
+func (c *Config) homes() string {
+	if c.CacheDir != "" {
+		return c.CacheDir
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = filepath.Join(os.TempDir(), fmt.Sprintf("luthier-%d", os.Getuid()))
+	}
+	return filepath.Join(cache, "luthier", "retrieval")
+}
+
 // home returns the directory that holds all indexes of a tree.
 func (c *Config) home(dir string) (string, error) {
-	base := c.CacheDir
-	if base == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			cache = filepath.Join(os.TempDir(), fmt.Sprintf("luthier-%d", os.Getuid()))
-		}
-		base = filepath.Join(cache, "luthier", "retrieval")
-	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
@@ -87,7 +91,7 @@ func (c *Config) home(dir string) (string, error) {
 		real = dir // a deleted base may have left its index
 	}
 	sum := sha256.Sum256([]byte(real))
-	return filepath.Join(base, filepath.Base(real)+"-"+hex.EncodeToString(sum[:8])), nil
+	return filepath.Join(c.homes(), filepath.Base(real)+"-"+hex.EncodeToString(sum[:8])), nil
 }
 
 // ignored returns the patterns of files that are not indexed: the configured ones, and the
@@ -99,18 +103,9 @@ func (c *Config) ignored(dir, home string) []string {
 	if err != nil {
 		return out
 	}
-	caches, err := filepath.Abs(filepath.Dir(home))
+	caches, err := resolved(filepath.Dir(home))
 	if err != nil {
 		return out
-	}
-	for up, below := caches, ""; ; up, below = filepath.Dir(up), filepath.Join(filepath.Base(up), below) {
-		if p, err := filepath.EvalSymlinks(up); err == nil { // the rest does not exist yet
-			caches = filepath.Join(p, below)
-			break
-		}
-		if up == filepath.Dir(up) {
-			break
-		}
 	}
 	if caches == real {
 		caches = filepath.Join(caches, filepath.Base(home))
@@ -120,6 +115,22 @@ func (c *Config) ignored(dir, home string) []string {
 		return out
 	}
 	return append(out, "/"+literal.Replace(filepath.ToSlash(rel))+"/")
+}
+
+// resolved returns the absolute path without symbolic links of a directory that may not exist yet.
+func resolved(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	for up, below := dir, ""; ; up, below = filepath.Dir(up), filepath.Join(filepath.Base(up), below) {
+		if p, err := filepath.EvalSymlinks(up); err == nil {
+			return filepath.Join(p, below), nil
+		}
+		if up == filepath.Dir(up) {
+			return dir, nil
+		}
+	}
 }
 
 // literal escapes characters with a special meaning in .gitignore.

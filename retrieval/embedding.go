@@ -86,7 +86,7 @@ func (m *embedding) fillOnce(ctx context.Context) error {
 	m.now.Store(c)
 	text := func(id int) (string, error) {
 		p := c.places[id]
-		t := m.x.readText(codestore.Doc{File: worktree.File{Path: p.Path}})
+		t := m.x.readText(ctx, codestore.Doc{File: worktree.File{Path: p.Path}})
 		if t.err != nil {
 			return "", t.err
 		}
