@@ -16,14 +16,19 @@ type Config struct {
 	// CacheDir is the directory where indexes are kept; empty means a directory of the user's cache
 	// (os.UserCacheDir). If the directory is not writable, the index is kept in memory.
 	CacheDir string
-	// Base is the original of which this tree is a copy, such as the workspace that a sandbox was
-	// forked from. If Base has an index, only the differences are indexed.
+	// Base is the directory of the original of which this tree is a copy, such as the workspace
+	// that a sandbox was forked from. If Base has an index, only the differences are indexed.
+	// [OpenTree] finds the origin of a fork without it.
 	Base string
+	// Temporary removes the index from the disk when it is closed, such as that of a fork that is
+	// dropped afterwards.
+	Temporary bool
 
 	// Background makes Open return at once. Until the index is ready, Search reads the files
 	// directly and says so in Hit.Why.
 	Background bool
-	// Watch keeps the index up to date automatically, if the system supports it.
+	// Watch keeps the index up to date automatically, if the system supports it. A tree without a
+	// path is scanned every 30 seconds instead.
 	Watch bool
 
 	// Ignore lists additional patterns, in the language of .gitignore, for files that are not
@@ -41,7 +46,7 @@ type Config struct {
 	NoHistory bool
 	// GitDir and Head are for trees that are not git work trees: the repository to read and the
 	// commit whose ancestors count. If they are empty, the repository and HEAD of the tree are
-	// used.
+	// used; [OpenTree] then reads no git log.
 	GitDir, Head string
 
 	// Parser finds definitions and references; nil means the parser in pure Go.

@@ -353,5 +353,9 @@ func (x *Index) closeParts() error {
 	if x.embedding != nil {
 		errs = append(errs, x.embedding.store.Close())
 	}
-	return errors.Join(append(errs, x.root.Close())...)
+	errs = append(errs, x.root.Close())
+	if x.cfg.Temporary {
+		errs = append(errs, os.RemoveAll(x.home))
+	}
+	return errors.Join(errs...)
 }

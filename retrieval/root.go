@@ -8,7 +8,7 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// source gives access to the files of a tree: a root, or a lent tree.
+// A source reads the files of a tree: it is a root, or a lent tree.
 type source interface {
 	refresh() error // looks whether another directory has taken the tree's place
 	scan(ctx context.Context, opts worktree.Options) (*worktree.Tree, error)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -59,8 +60,9 @@ func (p *progress) tell(now retrieval.Progress) {
 // TestTreeFork: the index of a fork begins with that of its origin, found by the ID or named by the
 // host, and reads only the files that changed.
 //
-// Evidence: retrieval · The first index of a sandbox's fork reads only the files that the fork changed
+// Evidence: retrieval · The index of a sandbox's fork reads only the files that the fork changed
 func TestTreeFork(t *testing.T) {
+	tier.Normal(t)
 	agenttest.CheckLeaks(t)
 	dir, cache := goSource(t, "encoding"), t.TempDir()
 	origin := newBox(t, dir, "origin1")
@@ -87,12 +89,16 @@ func TestTreeFork(t *testing.T) {
 		"of a directory":        {"elsewhere.a", retrieval.Config{CacheDir: byPath, Base: dir}},
 		"of a fork of a fork":   {"origin1.a.d", retrieval.Config{CacheDir: cache}},
 		"reopened with changes": {"origin1.a", retrieval.Config{CacheDir: cache}},
+		"for a while":           {"origin1.e", retrieval.Config{CacheDir: cache, Temporary: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var p progress
 			c.cfg.Progress = p.tell
 			x := openTree(t, newBox(t, fork, c.id), c.cfg)
 			allReady(t, x)
+			if c.cfg.Temporary {
+				defer x.Close()
+			}
 			for _, l := range x.Status().Layers {
 				if l.Rebuilt != "" || l.InMemory != "" || l.Err != nil || l.Files != x.Status().Files {
 					t.Errorf("%+v, of %d files", l, x.Status().Files)
@@ -105,11 +111,20 @@ func TestTreeFork(t *testing.T) {
 				}
 				p.mu.Unlock()
 			}
-			nearFresh(t, x, fork, name, append(tenQueries, "flamingo", "pelicans reader")...)
+			if name == "by the ID" {
+				nearFresh(t, x, fork, name, append(tenQueries, "flamingo", "pelicans reader")...)
+			}
+			if got := filesFor(t, x, "flamingo"); !slices.Equal(got, []string{"encoding/fork.go"}) {
+				t.Errorf("found %q", got)
+			}
 			if d, err := x.Definitions(t.Context(), "Dumper"); err != nil || len(d) != 0 {
 				t.Errorf("what the fork lacks is defined: %v, %v", d, err)
 			}
 		})
+	}
+	homes, err := filepath.Glob(filepath.Join(cache, "tree-*"))
+	if err != nil || len(homes) != 4 { // of the origin and of three forks
+		t.Errorf("homes %q, %v", homes, err)
 	}
 	x := openTree(t, origin, retrieval.Config{CacheDir: cache})
 	asFresh(t, x, dir, "the origin of forks")
@@ -208,8 +223,8 @@ func TestTreeKeepsNothingOpen(t *testing.T) {
 	}
 }
 
-// BenchmarkTreeFork measures the first search on a fork of 5,000 files, of which a few changed, as a
-// share of the first search without any index.
+// BenchmarkTreeFork measures the first search on a fork of 5,000 files, of which a few changed, as
+// a share of the first search without any index.
 func BenchmarkTreeFork(b *testing.B) {
 	dir := b.TempDir()
 	source := goRoot(b)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/luthier-dev/luthier/agent/agenttest"
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
@@ -165,10 +166,11 @@ func sameAsPath(t *testing.T, x *retrieval.Index, dir, when string) {
 // TestTree: the index of a tree that has no path knows what that of its directory does, after edits
 // too, and knows nothing of the directory that its name leads to here.
 //
-// Evidence: retrieval · The index of a sandbox's tree answers as that of the same directory, and never reads what its name leads to
+// Evidence: retrieval · The index of a sandbox's tree never reads what the tree's name leads to
 func TestTree(t *testing.T) {
+	tier.Normal(t)
 	agenttest.CheckLeaks(t)
-	dir := goSource(t, "encoding")
+	dir := lessGoSource(t, "encoding")
 	put(t, dir, ".gitignore", "*.tmp\nhex/\n")
 	put(t, dir, "a.tmp", "flamingo\n")
 	put(t, dir, "data.bin", "\x00\x01\x02")
@@ -312,6 +314,15 @@ func TestTreeRefused(t *testing.T) {
 	if _, err := retrieval.OpenTree(t.Context(), b, retrieval.Config{CacheDir: cache}); !errors.Is(err, errBoxClosed) {
 		t.Errorf("%v", err)
 	}
+	b.replace(t, dir) // and it closes while it is indexed
+	cfg := retrieval.Config{CacheDir: t.TempDir(), Progress: func(p retrieval.Progress) {
+		if p.Stage == "index" {
+			b.close()
+		}
+	}}
+	if _, err := retrieval.OpenTree(t.Context(), b, cfg); !errors.Is(err, errBoxClosed) {
+		t.Errorf("a tree that closed meanwhile is taken for an empty one: %v", err)
+	}
 	b.id = ""
 	if _, err := retrieval.OpenTree(t.Context(), b, retrieval.Config{CacheDir: cache}); err == nil {
 		t.Error("a tree without an ID is indexed")
@@ -340,30 +351,27 @@ func TestTreeHistory(t *testing.T) {
 	}
 }
 
-// TestTreesOfOneCache: trees are told apart by their IDs, and from directories.
+// TestTreesOfOneCache: trees have indexes by their IDs, none of them that of a directory.
 func TestTreesOfOneCache(t *testing.T) {
 	cache := t.TempDir()
 	one := tree(t, map[string]string{"crane.go": animal("crane")})
 	two := tree(t, map[string]string{"heron.go": animal("heron")})
-	for _, id := range []string{"origin1", "origin2", one, "../../x", strings.Repeat("long.", 1000)} {
-		for _, dir := range []string{one, two} {
-			b := newBox(t, dir, id+"/"+filepath.Base(dir))
-			x := openTree(t, b, retrieval.Config{CacheDir: cache})
-			sameAsPath(t, x, dir, id)
+	for i, id := range []string{"origin1", "origin2", one, "../../x", strings.Repeat("long.", 1000), strings.Repeat("long.", 1001)} {
+		dir, want := one, "crane.go"
+		if i%2 == 1 {
+			dir, want = two, "heron.go"
+		}
+		x := openTree(t, newBox(t, dir, id), retrieval.Config{CacheDir: cache})
+		if got := filesFor(t, x, "crane heron"); !cmp.Equal(got, []string{want}) {
+			t.Errorf("%.20s: found %q", id, got)
+		}
+		if l := layerNamed(t, x.Status(), "index"); l.InMemory != "" || filepath.Dir(x.Status().CacheDir) != cache {
+			t.Errorf("%.20s: %s, %+v", id, x.Status().CacheDir, l)
 		}
 	}
 	x := open(t, one, retrieval.Config{CacheDir: cache})
 	if got := x.Status().CacheDir; !strings.HasPrefix(filepath.Base(got), filepath.Base(one)+"-") {
 		t.Errorf("home %s", got)
-	}
-	entries, err := os.ReadDir(filepath.Dir(cache))
-	if err != nil || len(entries) == 0 {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if e.Name() == "x" {
-			t.Error("an ID led out of the cache")
-		}
 	}
 }
 

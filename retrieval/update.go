@@ -111,10 +111,10 @@ func (x *Index) updateSome(ctx context.Context, paths []string) (lost bool, err 
 func (x *Index) relative(p string) (string, error) {
 	if filepath.IsAbs(p) {
 		r, err := filepath.Rel(x.dir, p)
-		if x.lent != nil {
-			// The name of a lent tree may be that of something else on this machine.
-		} else if real, e := filepath.EvalSymlinks(x.dir); e == nil && real != x.dir && (err != nil || !filepath.IsLocal(r)) {
-			r, err = filepath.Rel(real, p) // the tree was opened through a link
+		if x.lent == nil && (err != nil || !filepath.IsLocal(r)) { // the name of a lent tree may be that of something else here
+			if real, e := filepath.EvalSymlinks(x.dir); e == nil {
+				r, err = filepath.Rel(real, p) // the tree was opened through a link
+			}
 		}
 		if err != nil {
 			return "", fmt.Errorf("retrieval: update %s: %w", p, err)

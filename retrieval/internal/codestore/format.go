@@ -39,8 +39,8 @@ type Options struct {
 	NoFsync      bool  // do not wait for the disk
 	// Tree is the tree whose files are read; nil means the directory that Sync and Update get.
 	Tree worktree.Lent
-	// SharesFiles keeps the states that a base has recorded, see [OpenOver]: the tree is an overlay,
-	// and most of its files are those that the base has indexed.
+	// SharesFiles keeps the states that a base has recorded, see [OpenOver]: the tree is an
+	// overlay, and most of its files are those that the base has indexed.
 	SharesFiles bool
 
 	step   func(point string) // called before each change of the directory, for tests
