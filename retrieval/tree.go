@@ -88,7 +88,7 @@ func (c *Config) baseOf(id string) (string, error) {
 		}
 		id = id[:i]
 		home := c.treeHome(id)
-		if _, err := os.Stat(filepath.Join(home, wordsFormat().Name)); err == nil {
+		if codestore.Exists(filepath.Join(home, wordsFormat().Name)) {
 			return home, nil
 		}
 	}

@@ -3,10 +3,12 @@ package retrieval_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -348,6 +350,39 @@ func TestTreeHistory(t *testing.T) {
 	z := openTree(t, fork, retrieval.Config{CacheDir: cache, GitDir: filepath.Join(repo, ".git")})
 	if s := z.Status(); s.Commits != want {
 		t.Errorf("%d commits of %d, %s", s.Commits, want, s.History)
+	}
+}
+
+// TestTreeForkVectors: a fork has the vectors of its origin, and embeds only what changed.
+func TestTreeForkVectors(t *testing.T) {
+	files := map[string]string{}
+	for i := range 20 {
+		files[fmt.Sprintf("other%d.go", i)] = fmt.Sprintf("package p\n\n// other is number %d of nothing.\nfunc other%d() {}\n", i, i)
+	}
+	dir, cache := tree(t, files), t.TempDir()
+	var texts atomic.Int64
+	cfg := retrieval.Config{CacheDir: cache, Embedder: concepts(t, &texts)}
+	var stored atomic.Bool // all vectors of the origin
+	cfg.Progress = func(p retrieval.Progress) {
+		if p.Stage == "embed" && p.TotalFiles > 20 && // chunks, not files
+			p.Files == p.TotalFiles {
+			stored.Store(true)
+		}
+	}
+	embedded := func(id string, done func(*retrieval.Index) bool) int {
+		x := openTree(t, newBox(t, dir, id), cfg)
+		eventually(t, "all vectors", func() bool { return done(x) })
+		x.Close()
+		return int(texts.Swap(0))
+	}
+	all := embedded("origin1", func(*retrieval.Index) bool { return stored.Load() })
+	if all < 20 {
+		t.Errorf("%d texts of the origin", all)
+	}
+	put(t, dir, "car.go", "package p\n\n// park puts the car away.\nfunc park() {}\n")
+	byMeaning := func(x *retrieval.Index) bool { return first(t, x, "automobile") == "car.go" }
+	if n := embedded("origin1.a", byMeaning); n < 1 || n > all/10 {
+		t.Errorf("%d texts of the fork, which has one more file than the origin with %d", n, all)
 	}
 }
 

@@ -29,6 +29,12 @@ func OpenOver(ctx context.Context, dir, base string, f Format, opts Options) (*S
 	return s, nil
 }
 
+// Exists reports whether a directory has an index, which may be unusable.
+func Exists(dir string) bool {
+	_, err := os.Stat((&disk{dir: dir}).at(manifestName))
+	return err == nil
+}
+
 func (s *Store) takeOver(ctx context.Context, base string) error {
 	_, end, err := s.begin(ctx)
 	if err != nil {
