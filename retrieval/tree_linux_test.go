@@ -66,9 +66,20 @@ func TestTreeFork(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	dir, cache := goSource(t, "encoding"), t.TempDir()
 	origin := newBox(t, dir, "origin1")
-	allReady(t, openTree(t, origin, retrieval.Config{CacheDir: cache}))
 	byPath := t.TempDir()
-	allReady(t, open(t, dir, retrieval.Config{CacheDir: byPath}))
+	indexes := []*retrieval.Index{openTree(t, origin, retrieval.Config{CacheDir: cache}), open(t, dir, retrieval.Config{CacheDir: byPath})}
+	for _, f := range goFiles(t, filepath.Join(dir, "encoding", "json")) { // their newer times are recorded
+		if err := os.Chtimes(f, time.Time{}, time.Unix(1e9, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settle()
+	for _, x := range indexes {
+		allReady(t, x)
+		if err := x.Update(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 
 	fork := overlay(t, dir)
 	put(t, fork, "encoding/fork.go", animal("flamingo"))
