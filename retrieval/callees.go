@@ -33,7 +33,7 @@ func (x *Index) Callees(ctx context.Context, name string) ([]Callee, error) {
 		if i > 0 && defs[i-1].Path == d.Path {
 			continue // all definitions of a file are handled at once
 		}
-		out = append(out, x.calleesIn(defs, d.Path)...)
+		out = append(out, x.calleesIn(ctx, defs, d.Path)...)
 	}
 	meant := map[string][]Symbol{}
 	for i := range out {
@@ -52,8 +52,8 @@ func (x *Index) Callees(ctx context.Context, name string) ([]Callee, error) {
 }
 
 // calleesIn reads one file and finds what the definitions in that file use.
-func (x *Index) calleesIn(defs []Symbol, path string) (out []Callee) {
-	t := x.readText(codestore.Doc{File: worktree.File{Path: path}})
+func (x *Index) calleesIn(ctx context.Context, defs []Symbol, path string) (out []Callee) {
+	t := x.readText(ctx, codestore.Doc{File: worktree.File{Path: path}})
 	if t.err != nil {
 		return nil
 	}

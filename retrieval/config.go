@@ -16,14 +16,19 @@ type Config struct {
 	// CacheDir is the directory where indexes are kept; empty means a directory of the user's cache
 	// (os.UserCacheDir). If the directory is not writable, the index is kept in memory.
 	CacheDir string
-	// Base is the original of which this tree is a copy, such as the workspace that a sandbox was
-	// forked from. If Base has an index, only the differences are indexed.
+	// Base is the directory of the original of which this tree is a copy, such as the workspace
+	// that a sandbox was forked from. If Base has an index, only the differences are indexed.
+	// [OpenTree] finds the origin of a fork without it.
 	Base string
+	// Temporary removes the index from the disk when it is closed, such as that of a fork that is
+	// dropped afterwards.
+	Temporary bool
 
 	// Background makes Open return at once. Until the index is ready, Search reads the files
 	// directly and says so in Hit.Why.
 	Background bool
-	// Watch keeps the index up to date automatically, if the system supports it.
+	// Watch keeps the index up to date automatically, if the system supports it. A tree without a
+	// path is scanned every 30 seconds instead.
 	Watch bool
 
 	// Ignore lists additional patterns, in the language of .gitignore, for files that are not
@@ -41,7 +46,7 @@ type Config struct {
 	NoHistory bool
 	// GitDir and Head are for trees that are not git work trees: the repository to read and the
 	// commit whose ancestors count. If they are empty, the repository and HEAD of the tree are
-	// used.
+	// used; [OpenTree] then reads no git log.
 	GitDir, Head string
 
 	// Parser finds definitions and references; nil means the parser in pure Go.
@@ -68,16 +73,20 @@ type Progress struct {
 	TotalBytes int64
 }
 
+// homes returns the directory of the indexes of all trees.
+func (c *Config) homes() string {
+	if c.CacheDir != "" {
+		return c.CacheDir
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = filepath.Join(os.TempDir(), fmt.Sprintf("luthier-%d", os.Getuid()))
+	}
+	return filepath.Join(cache, "luthier", "retrieval")
+}
+
 // home returns the directory that holds all indexes of a tree.
 func (c *Config) home(dir string) (string, error) {
-	base := c.CacheDir
-	if base == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			cache = filepath.Join(os.TempDir(), fmt.Sprintf("luthier-%d", os.Getuid()))
-		}
-		base = filepath.Join(cache, "luthier", "retrieval")
-	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
@@ -87,7 +96,7 @@ func (c *Config) home(dir string) (string, error) {
 		real = dir // a deleted base may have left its index
 	}
 	sum := sha256.Sum256([]byte(real))
-	return filepath.Join(base, filepath.Base(real)+"-"+hex.EncodeToString(sum[:8])), nil
+	return filepath.Join(c.homes(), filepath.Base(real)+"-"+hex.EncodeToString(sum[:8])), nil
 }
 
 // ignored returns the patterns of files that are not indexed: the configured ones, and the
@@ -99,18 +108,9 @@ func (c *Config) ignored(dir, home string) []string {
 	if err != nil {
 		return out
 	}
-	caches, err := filepath.Abs(filepath.Dir(home))
+	caches, err := resolved(filepath.Dir(home))
 	if err != nil {
 		return out
-	}
-	for up, below := caches, ""; ; up, below = filepath.Dir(up), filepath.Join(filepath.Base(up), below) {
-		if p, err := filepath.EvalSymlinks(up); err == nil { // the rest does not exist yet
-			caches = filepath.Join(p, below)
-			break
-		}
-		if up == filepath.Dir(up) {
-			break
-		}
 	}
 	if caches == real {
 		caches = filepath.Join(caches, filepath.Base(home))
@@ -120,6 +120,22 @@ func (c *Config) ignored(dir, home string) []string {
 		return out
 	}
 	return append(out, "/"+literal.Replace(filepath.ToSlash(rel))+"/")
+}
+
+// resolved returns the absolute path without symbolic links of a directory that may not exist yet.
+func resolved(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	for up, below := dir, ""; ; up, below = filepath.Dir(up), filepath.Join(filepath.Base(up), below) {
+		if p, err := filepath.EvalSymlinks(up); err == nil {
+			return filepath.Join(p, below), nil
+		}
+		if up == filepath.Dir(up) {
+			return dir, nil
+		}
+	}
 }
 
 // literal escapes characters with a special meaning in .gitignore.

@@ -25,11 +25,18 @@
 // single files in milliseconds, and [Config.Watch] does so automatically. A search that finds a
 // changed file indexes it and searches again.
 //
+// # Trees without a path
+//
+// [OpenTree] indexes a workspace that can be opened but has no path here, such as that of a
+// sandbox. Its index is kept by the ID of the tree. That of a fork begins with the index of its
+// origin and reads only the files that look different.
+//
 // # What it trusts
 //
 // Files are only read, symbolic links are never followed, and nothing of the tree is run. git is
-// used only to read objects, without the repository's configuration. Whoever can write the cache
-// directory decides what is found.
+// used only to read objects, without the repository's configuration. For a [Tree], in which
+// commands may write, it reads only [Config.GitDir]. Whoever can write the cache directory decides
+// what is found.
 //
 // # Limits
 //

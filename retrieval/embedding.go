@@ -5,11 +5,16 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/luthier-dev/luthier/internal/atomicfile"
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/retrieval/internal/codestore"
 	"github.com/luthier-dev/luthier/retrieval/internal/vectors"
 	"github.com/luthier-dev/luthier/retrieval/internal/words"
@@ -44,11 +49,31 @@ func openEmbedding(ctx context.Context, x *Index, base string, opts codestore.Op
 		return nil, err
 	}
 	name := vectors.KeyOf(x.cfg.Embedder.Name()).String() + ".vectors"
+	if base != "" {
+		takeVectors(filepath.Join(base, name), filepath.Join(x.home, name))
+	}
 	store, err := vectors.Open(filepath.Join(x.home, name), vectors.Config{Model: x.cfg.Embedder.Name(), Dim: x.cfg.Embedder.Dim()})
 	if err != nil {
 		return nil, fmt.Errorf("vectors: %w", err)
 	}
 	return &embedding{x: x, e: x.cfg.Embedder, layer: l, store: store, wake: make(chan struct{}, 1)}, nil
+}
+
+// takeVectors begins a new file of vectors with a copy of another one. Vectors that cannot be taken
+// over are computed again.
+func takeVectors(from, to string) {
+	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	src, err := regular.Open(from)
+	if err != nil {
+		return
+	}
+	defer src.Close()
+	_ = atomicfile.Write(to, atomicfile.Options{Perm: 0o644}, func(w io.Writer) error {
+		_, err := io.Copy(w, src)
+		return err
+	})
 }
 
 // kick schedules a fill, which brings the vectors up to date with the tree.
@@ -86,7 +111,7 @@ func (m *embedding) fillOnce(ctx context.Context) error {
 	m.now.Store(c)
 	text := func(id int) (string, error) {
 		p := c.places[id]
-		t := m.x.readText(codestore.Doc{File: worktree.File{Path: p.Path}})
+		t := m.x.readText(ctx, codestore.Doc{File: worktree.File{Path: p.Path}})
 		if t.err != nil {
 			return "", t.err
 		}

@@ -49,6 +49,9 @@ func (x *Index) grep(ctx context.Context, q *GrepQuery, yield func(Line, error) 
 	if err != nil {
 		return err
 	}
+	if err := x.current(ctx); err != nil {
+		return err
+	}
 	paths, err := x.mayMatch(ctx, trigram.CompileTree(p.Tree()))
 	if err != nil {
 		return err
@@ -61,7 +64,7 @@ func (x *Index) grep(ctx context.Context, q *GrepQuery, yield func(Line, error) 
 		docs[i] = uint32(i)
 	}
 	read := func(doc uint32, _ []byte) ([]byte, error) {
-		raw, _, err := x.root.ReadFile(paths[doc], max(x.cfg.MaxFileSize, worktree.DefaultMaxFileSize))
+		raw, _, err := x.root.read(ctx, paths[doc], max(x.cfg.MaxFileSize, worktree.DefaultMaxFileSize))
 		text, _ := worktree.Text(raw)
 		return text, err
 	}
@@ -69,6 +72,9 @@ func (x *Index) grep(ctx context.Context, q *GrepQuery, yield func(Line, error) 
 		l := Line{Number: m.Number, Text: bytes.Clone(m.Text)}
 		if int(m.Doc) < len(paths) {
 			l.Path = paths[m.Doc]
+		}
+		if refused(err) {
+			return err
 		}
 		if err != nil {
 			err = fmt.Errorf("retrieval: grep: %w", err)

@@ -19,10 +19,11 @@ import (
 
 // Index is the index of one tree. It is safe for concurrent use; close it when done.
 type Index struct {
-	dir  string // absolute
+	dir  string // absolute path, or the name of a lent tree
 	home string // directory of the indexes
 	cfg  Config
-	root *root
+	root source
+	lent *lent // root, if the tree is lent; else nil
 
 	parser symbols.Parser // of cfg
 
@@ -62,10 +63,15 @@ func Open(ctx context.Context, dir string, cfg Config) (*Index, error) {
 	if err != nil {
 		return nil, fmt.Errorf("retrieval: open %s: %w", dir, err)
 	}
+	return x.start(ctx)
+}
+
+// start brings a new index up to date.
+func (x *Index) start(ctx context.Context) (*Index, error) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	x.life, x.cancel = work, cancel
 	stop := func() bool { return true }
-	if !cfg.Background {
+	if !x.cfg.Background {
 		stop = context.AfterFunc(ctx, cancel) // until Open returns
 	}
 	x.background.Go(func() { x.readLog(work) })
@@ -73,10 +79,10 @@ func Open(ctx context.Context, dir string, cfg Config) (*Index, error) {
 	if x.embedding != nil {
 		x.background.Go(func() { x.embedding.fill(work) })
 	}
-	if cfg.Background {
+	if x.cfg.Background {
 		return x, nil
 	}
-	err = x.words.wait(ctx)
+	err := x.words.wait(ctx)
 	if err == nil {
 		select {
 		case <-x.logReady:
@@ -88,7 +94,7 @@ func Open(ctx context.Context, dir string, cfg Config) (*Index, error) {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("retrieval: index %s: %w", dir, err), x.Close())
+		return nil, errors.Join(fmt.Errorf("retrieval: index %s: %w", x.dir, err), x.Close())
 	}
 	return x, nil
 }
@@ -103,7 +109,7 @@ func newIndex(ctx context.Context, dir string, cfg Config) (*Index, error) {
 	} else if !fi.IsDir() {
 		return nil, errors.New("not a directory; give the root of the tree to be searched")
 	}
-	x := &Index{dir: abs, cfg: cfg, logReady: make(chan struct{}), graphing: make(chan bool, 1)}
+	x := emptyIndex(abs, cfg)
 	if x.home, err = cfg.home(abs); err != nil {
 		return nil, err
 	}
@@ -117,27 +123,35 @@ func newIndex(ctx context.Context, dir string, cfg Config) (*Index, error) {
 		return nil, err
 	}
 	x.cfg.Ignore = cfg.ignored(abs, x.home)
-	x.parser = parserOf(cfg.Parser)
-	opts := codestore.Options{MaxFileSize: cfg.MaxFileSize}
+	return x, x.openLayers(ctx, base, codestore.Options{MaxFileSize: cfg.MaxFileSize})
+}
+
+func emptyIndex(dir string, cfg Config) *Index {
+	return &Index{dir: dir, cfg: cfg, parser: parserOf(cfg.Parser), logReady: make(chan struct{}), graphing: make(chan bool, 1)}
+}
+
+// openLayers opens all stored indexes. If base is not empty, new ones begin with those in base.
+// After an error, the parts of the index are closed.
+func (x *Index) openLayers(ctx context.Context, base string, opts codestore.Options) (err error) {
 	kinds := []struct {
 		to    **layer
 		stage string
 		f     codestore.Format
 	}{{&x.words, "index", wordsFormat()}, {&x.trigrams, "trigrams", trigramFormat()}, {&x.symbols, "symbols", symbolFormat(x.parser)}}
-	if cfg.WordsOnly {
+	if x.cfg.WordsOnly {
 		kinds = kinds[:1]
 	}
 	for _, l := range kinds {
 		if *l.to, err = openLayer(ctx, x.home, base, l.stage, l.f, opts); err != nil {
-			return nil, errors.Join(err, x.closeParts())
+			return errors.Join(err, x.closeParts())
 		}
 	}
-	if cfg.Embedder != nil {
+	if x.cfg.Embedder != nil {
 		if x.embedding, err = openEmbedding(ctx, x, base, opts); err != nil {
-			return nil, errors.Join(err, x.closeParts())
+			return errors.Join(err, x.closeParts())
 		}
 	}
-	return x, nil
+	return nil
 }
 
 // first builds all indexes, the most needed one first.
@@ -156,7 +170,11 @@ func (x *Index) first(ctx context.Context) {
 
 // scanOptions returns the options of every scan of the tree.
 func (x *Index) scanOptions() worktree.Options {
-	return worktree.Options{MaxFileSize: x.cfg.MaxFileSize, MaxFiles: x.cfg.MaxFiles, Ignore: x.cfg.Ignore, Previous: x.tree.scanned()}
+	opts := worktree.Options{MaxFileSize: x.cfg.MaxFileSize, MaxFiles: x.cfg.MaxFiles, Ignore: x.cfg.Ignore, Previous: x.tree.scanned()}
+	if opts.Previous == nil && x.lent != nil {
+		opts.Previous = x.recorded()
+	}
+	return opts
 }
 
 // sync scans the tree and brings all layers up to date: words first, then the others. Single files
@@ -178,6 +196,8 @@ func (x *Index) sync(ctx context.Context) error {
 	}
 	if err == nil {
 		x.failed.Store(nil)
+	} else {
+		x.lent.differs()
 	}
 	return err
 }
@@ -193,10 +213,11 @@ func (x *Index) syncWords(ctx context.Context) error {
 	if x.cfg.Progress != nil {
 		opts.Progress = func(files int, bytes int64) { x.tell(Progress{Stage: "scan", Files: files, Bytes: bytes}) }
 	}
+	generation := x.lent.generation()
 	err := x.root.refresh()
 	var tree *worktree.Tree
 	if err == nil {
-		tree, err = worktree.Scan(ctx, x.dir, opts)
+		tree, err = x.root.scan(ctx, opts)
 	}
 	if err != nil {
 		for _, l := range x.layers() {
@@ -210,6 +231,7 @@ func (x *Index) syncWords(ctx context.Context) error {
 	if err := x.words.sync(ctx, tree, x.tell); err != nil {
 		return fmt.Errorf("%s: %w", x.words.stage, err)
 	}
+	x.lent.compared(generation)
 	return nil
 }
 
@@ -270,19 +292,23 @@ func (x *Index) readLog(ctx context.Context) {
 // loadLog reads the current git log. After the first successful read, an ended ctx keeps the
 // previous log.
 func (x *Index) loadLog(ctx context.Context) {
-	if x.cfg.NoHistory {
+	if x.cfg.NoHistory || x.lent != nil && x.cfg.GitDir == "" {
 		return
 	}
 	x.logging.Lock()
 	defer x.logging.Unlock()
+	dir, cache := x.dir, filepath.Join(x.home, "history")
+	if x.lent != nil {
+		dir, cache = x.cfg.GitDir, x.lent.history
+	}
 	opts := gitlog.Options{
-		CacheDir: filepath.Join(x.home, "history"), GitDir: x.cfg.GitDir, Head: x.cfg.Head,
+		CacheDir: cache, GitDir: x.cfg.GitDir, Head: x.cfg.Head,
 		Tokenizer: ranking.LogWords, TokenizerKey: ranking.TokenizerKey,
 	}
 	if x.cfg.Progress != nil {
 		opts.Progress = func(n int) { x.tell(Progress{Stage: "history", Files: n}) }
 	}
-	log, err := gitlog.Open(ctx, x.dir, opts)
+	log, err := gitlog.Open(ctx, dir, opts)
 	before := x.logState.Load()
 	if err != nil {
 		if before == nil {
@@ -326,5 +352,9 @@ func (x *Index) closeParts() error {
 	if x.embedding != nil {
 		errs = append(errs, x.embedding.store.Close())
 	}
-	return errors.Join(append(errs, x.root.Close())...)
+	errs = append(errs, x.root.Close())
+	if x.cfg.Temporary {
+		errs = append(errs, os.RemoveAll(x.home))
+	}
+	return errors.Join(errs...)
 }

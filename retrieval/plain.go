@@ -35,7 +35,7 @@ func (x *Index) plain(ctx context.Context, q Query) ([]Hit, error) {
 	memory := ranking.NewMemory()
 	texts := map[string]*text{}
 	for _, f := range best {
-		t := x.readText(codestore.Doc{File: f})
+		t := x.readText(ctx, codestore.Doc{File: f})
 		if t.err != nil {
 			continue
 		}
@@ -59,7 +59,7 @@ func (x *Index) files(ctx context.Context) (*worktree.Tree, error) {
 	if tree := x.tree.Load(); tree != nil {
 		return tree, nil
 	}
-	return worktree.Scan(ctx, x.dir, x.scanOptions())
+	return x.root.scan(ctx, x.scanOptions())
 }
 
 // plainFiles is the number of files that a search without an index ranks.
@@ -73,6 +73,7 @@ func (x *Index) mostWords(ctx context.Context, pq *ranking.Query, tree *worktree
 	}
 	var mu sync.Mutex
 	var all []counted
+	var failed error // the tree cannot be opened
 	var wg sync.WaitGroup
 	next := make(chan worktree.File)
 	for range runtime.GOMAXPROCS(0) {
@@ -80,8 +81,13 @@ func (x *Index) mostWords(ctx context.Context, pq *ranking.Query, tree *worktree
 			var l words.Lexer
 			var s words.Splitter
 			for f := range next {
-				t := x.readText(codestore.Doc{File: f})
+				t := x.readText(ctx, codestore.Doc{File: f})
 				if t.err != nil {
+					if refused(t.err) {
+						mu.Lock()
+						failed = t.err
+						mu.Unlock()
+					}
 					continue
 				}
 				if n := pq.Count(&l, &s, f.Path, t.content); n > 0 {
@@ -103,6 +109,9 @@ func (x *Index) mostWords(ctx context.Context, pq *ranking.Query, tree *worktree
 	wg.Wait()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
+	}
+	if failed != nil {
+		return nil, failed
 	}
 	slices.SortFunc(all, func(a, b counted) int { return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.f.Path, b.f.Path)) })
 	var out []worktree.File

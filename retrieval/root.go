@@ -1,11 +1,23 @@
 package retrieval
 
 import (
+	"context"
 	"os"
 	"sync"
 
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
+
+// A source reads the files of a tree: it is a root, or a lent tree.
+type source interface {
+	refresh() error // looks whether another directory has taken the tree's place
+	scan(ctx context.Context, opts worktree.Options) (*worktree.Tree, error)
+	look(ctx context.Context, opts worktree.Options, paths ...string) ([]worktree.File, error)
+	// read reads a file as [worktree.Root.ReadFile] does.
+	read(ctx context.Context, path string, max int64) ([]byte, worktree.File, error)
+	// Close prevents further reads from starting.
+	Close() error
+}
 
 // A root reads the files of the directory that is at the tree's path now, even if the directory was
 // removed and created again. It is safe for concurrent use, including with Close.
@@ -50,8 +62,15 @@ func (r *root) refresh() error {
 	return nil
 }
 
-// ReadFile reads a file as [worktree.Root.ReadFile] does.
-func (r *root) ReadFile(path string, max int64) ([]byte, worktree.File, error) {
+func (r *root) scan(ctx context.Context, opts worktree.Options) (*worktree.Tree, error) {
+	return worktree.Scan(ctx, r.dir, opts)
+}
+
+func (r *root) look(ctx context.Context, opts worktree.Options, paths ...string) ([]worktree.File, error) {
+	return worktree.Look(ctx, r.dir, opts, paths...)
+}
+
+func (r *root) read(_ context.Context, path string, max int64) ([]byte, worktree.File, error) {
 	r.mu.Lock()
 	o := r.now
 	if o == nil {
@@ -68,7 +87,6 @@ func (r *root) ReadFile(path string, max int64) ([]byte, worktree.File, error) {
 	return o.Root.ReadFile(path, max)
 }
 
-// Close prevents further reads from starting.
 func (r *root) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -63,6 +63,9 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 	if err := x.words.wait(ctx); err != nil {
 		return nil, fmt.Errorf("retrieval: search: %w", err)
 	}
+	if err := x.current(ctx); err != nil {
+		return nil, fmt.Errorf("retrieval: search: %w", err)
+	}
 	hits, stale, err := x.searchOnce(ctx, q)
 	if err == nil && len(stale) > 0 {
 		if x.Update(ctx, stale...) == nil {
@@ -91,7 +94,9 @@ func (x *Index) searchOnce(ctx context.Context, q Query) (hits []Hit, stale []st
 		r := ranking.Rank(ranking.Parse(q.Text), s.segs, x.log.Load(), ranking.Learned(), near.files)
 		x.personalise(&q, r)
 		places := r.Places(ranking.Learned(), near.places)
-		hits, stale = x.hits(&q, s, r, places)
+		if hits, stale, err = x.hits(ctx, &q, s, r, places); err != nil {
+			return err
+		}
 		return ctx.Err()
 	})
 	return hits, stale, err
@@ -99,8 +104,8 @@ func (x *Index) searchOnce(ctx context.Context, q Query) (hits []Hit, stale []st
 
 // hits builds the answer. It also returns the files in it that have changed since they were
 // indexed.
-func (x *Index) hits(q *Query, s *snapshot, r *ranking.Ranking, places []ranking.Place) (hits []Hit, stale []string) {
-	texts := texts{x: x}
+func (x *Index) hits(ctx context.Context, q *Query, s *snapshot, r *ranking.Ranking, places []ranking.Place) (hits []Hit, stale []string, err error) {
+	texts := texts{x: x, ctx: ctx}
 	hits = q.pick(r, places, func(f *ranking.File) (*text, string) {
 		t := texts.of(s.doc(f.Segment, f.ID))
 		if t.stale {
@@ -109,7 +114,7 @@ func (x *Index) hits(q *Query, s *snapshot, r *ranking.Ranking, places []ranking
 		return t, ""
 	})
 	slices.Sort(stale)
-	return hits, slices.Compact(stale)
+	return hits, slices.Compact(stale), texts.err
 }
 
 // pick takes the best places that the query allows. The function textOf reads a file, and may

@@ -83,6 +83,8 @@ func (x *Index) Status() Status {
 		s.Commits, s.History = h.Commits, historyInWords(h)
 	} else if x.cfg.NoHistory {
 		s.History = "off"
+	} else if x.lent != nil && x.cfg.GitDir == "" {
+		s.History = "off: commands may have written the tree's own .git; set Config.GitDir to the repository of the origin"
 	}
 	if w := x.watching.Load(); w != nil {
 		if s.Watch = *w; *w == "" {

@@ -85,6 +85,9 @@ func (x *Index) eachSymbols(ctx context.Context, fn func(*codestore.Segment, *sy
 	if err := x.symbols.wait(ctx); err != nil {
 		return fmt.Errorf("retrieval: symbols: %w", err)
 	}
+	if err := x.current(ctx); err != nil {
+		return fmt.Errorf("retrieval: symbols: %w", err)
+	}
 	// All segments are opened first, because fn must not be called twice for a segment.
 	if err := x.rebuilding(ctx, func() error {
 		return x.segmentsOfSymbols(func(*codestore.Segment, *symbols.Index) error { return nil })

@@ -2,6 +2,7 @@ package retrieval
 
 import (
 	"bytes"
+	"context"
 
 	"github.com/luthier-dev/luthier/retrieval/internal/codestore"
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
@@ -10,7 +11,9 @@ import (
 // texts reads files for snippets, each file only once.
 type texts struct {
 	x    *Index
+	ctx  context.Context
 	seen map[string]*text
+	err  error // the tree cannot be opened
 }
 
 // text is a file in its current state.
@@ -28,14 +31,17 @@ func (t *texts) of(d codestore.Doc) *text {
 	if t.seen == nil {
 		t.seen = map[string]*text{}
 	}
-	c := t.x.readText(d)
+	c := t.x.readText(t.ctx, d)
+	if refused(c.err) {
+		t.err = c.err
+	}
 	t.seen[d.Path] = c
 	return c
 }
 
 // readText reads a document and reports whether it changed since it was indexed.
-func (x *Index) readText(d codestore.Doc) *text {
-	raw, now, err := x.root.ReadFile(d.Path, max(x.cfg.MaxFileSize, worktree.DefaultMaxFileSize))
+func (x *Index) readText(ctx context.Context, d codestore.Doc) *text {
+	raw, now, err := x.root.read(ctx, d.Path, max(x.cfg.MaxFileSize, worktree.DefaultMaxFileSize))
 	if err != nil {
 		return &text{stale: true, err: err}
 	}

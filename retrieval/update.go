@@ -24,7 +24,7 @@ func (x *Index) Update(ctx context.Context, paths ...string) error {
 	}
 	ctx, done := x.untilClose(ctx)
 	defer done()
-	if len(paths) == 0 {
+	if len(paths) == 0 || x.lent != nil && x.lent.replaced() {
 		return x.updateAll(ctx)
 	}
 	rel := make([]string, len(paths))
@@ -85,7 +85,7 @@ func (x *Index) updateSome(ctx context.Context, paths []string) (lost bool, err 
 	if err := x.root.refresh(); err != nil {
 		return false, fmt.Errorf("retrieval: update %s: %w", x.dir, err)
 	}
-	files, err := worktree.Look(ctx, x.dir, x.scanOptions(), paths...)
+	files, err := x.root.look(ctx, x.scanOptions(), paths...)
 	if err != nil {
 		return false, fmt.Errorf("retrieval: update %s: %w", x.dir, err)
 	}
@@ -111,8 +111,10 @@ func (x *Index) updateSome(ctx context.Context, paths []string) (lost bool, err 
 func (x *Index) relative(p string) (string, error) {
 	if filepath.IsAbs(p) {
 		r, err := filepath.Rel(x.dir, p)
-		if real, e := filepath.EvalSymlinks(x.dir); e == nil && real != x.dir && (err != nil || !filepath.IsLocal(r)) {
-			r, err = filepath.Rel(real, p) // the tree was opened through a link
+		if x.lent == nil && (err != nil || !filepath.IsLocal(r)) { // the name of a lent tree may be that of something else here
+			if real, e := filepath.EvalSymlinks(x.dir); e == nil {
+				r, err = filepath.Rel(real, p) // the tree was opened through a link
+			}
 		}
 		if err != nil {
 			return "", fmt.Errorf("retrieval: update %s: %w", p, err)
@@ -150,6 +152,10 @@ type follower struct {
 // begin watches the directory that is at the tree's path now.
 func (f *follower) begin(ctx context.Context) {
 	f.end()
+	if f.x.lent != nil {
+		f.tell(fmt.Sprintf("a tree without a path cannot be watched: it is scanned every %v", rescanEvery))
+		return
+	}
 	var err error
 	if f.of, err = os.Stat(f.x.dir); err == nil {
 		f.w, err = worktree.Watch(ctx, f.x.dir, worktree.WatchOptions{Ignore: f.x.cfg.Ignore})
@@ -173,8 +179,11 @@ func (f *follower) end() {
 
 // stale reports whether the watched directory is gone or was replaced by another one.
 func (f *follower) stale() bool {
+	if f.w == nil {
+		return true
+	}
 	is, err := os.Stat(f.x.dir)
-	return f.w == nil || err != nil || !os.SameFile(is, f.of)
+	return err != nil || !os.SameFile(is, f.of)
 }
 
 func (f *follower) run(ctx context.Context) {

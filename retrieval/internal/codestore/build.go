@@ -82,7 +82,10 @@ func (w *writer) build(ctx context.Context, files []worktree.File, durable bool)
 		if err := ctx.Err(); err != nil {
 			return nil, context.Cause(ctx)
 		}
-		content, state, err := w.read(&files[i])
+		content, state, err := w.read(ctx, &files[i])
+		if refused, ok := errors.AsType[*worktree.RefusedError](err); ok {
+			return nil, refused // it says nothing about the file
+		}
 		if why := unfit(state, err); why != worktree.NotSkipped {
 			w.skip(files[i], why)
 			continue

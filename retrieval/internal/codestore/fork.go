@@ -15,7 +15,8 @@ import (
 // OpenOver opens the store in dir, for a copy of the tree whose index is base. An existing
 // store is opened unchanged. A new one begins with base's segments, as hard links if the file
 // system allows and as copies otherwise, so that the next Sync reads all files and builds only
-// those with a different content. A base that cannot be used is not an error; the next report has
+// those with a different content. With Options.SharesFiles, files that look the same as when base
+// was built are not read. A base that cannot be used is not an error; the next report has
 // the reason.
 func OpenOver(ctx context.Context, dir, base string, f Format, opts Options) (*Store, error) {
 	s, err := Open(dir, f, opts)
@@ -26,6 +27,12 @@ func OpenOver(ctx context.Context, dir, base string, f Format, opts Options) (*S
 		return nil, errors.Join(fmt.Errorf("codestore: open over %s: %w", base, err), s.Close())
 	}
 	return s, nil
+}
+
+// Exists reports whether a directory has an index, which may be unusable.
+func Exists(dir string) bool {
+	_, err := os.Stat((&disk{dir: dir}).at(manifestName))
+	return err == nil
 }
 
 func (s *Store) takeOver(ctx context.Context, base string) error {
@@ -76,7 +83,9 @@ func (s *Store) takeSegments(ctx context.Context, from disk, m *manifest) error 
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			m.Segments[i].Stat = "" // it describes times and inodes of other files
+			if err := s.takeStates(from, &m.Segments[i]); err != nil {
+				return err
+			}
 			if err := s.disk.take(from.at(m.Segments[i].Name), m.Segments[i].Name); err != nil {
 				return err
 			}
@@ -99,6 +108,18 @@ func (s *Store) takeSegments(ctx context.Context, from disk, m *manifest) error 
 	s.diverged = s.memory != ""
 	s.install(st, at)
 	return nil
+}
+
+// takeStates takes over the states of a segment that are newer than those in it, unless they
+// describe times and inodes of other files.
+func (s *Store) takeStates(from disk, seg *manifestSegment) error {
+	if !s.opts.SharesFiles {
+		seg.Stat = ""
+	}
+	if seg.Stat == "" {
+		return nil
+	}
+	return s.disk.take(from.at(seg.Stat), seg.Stat)
 }
 
 // take links or copies a segment into the directory.

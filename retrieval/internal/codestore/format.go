@@ -37,6 +37,11 @@ type Options struct {
 	MaxFileSize  int64 // a file that has grown beyond this size since the scan is left out; 0 means worktree.DefaultMaxFileSize
 	NoMap        bool  // read segments into memory instead of mapping them
 	NoFsync      bool  // do not wait for the disk
+	// Tree is the tree whose files are read; nil means the directory that Sync and Update get.
+	Tree worktree.Lent
+	// SharesFiles keeps the states that a base has recorded, see [OpenOver]: the tree is an
+	// overlay, and most of its files are those that the base has indexed.
+	SharesFiles bool
 
 	step   func(point string) // called before each change of the directory, for tests
 	mapAll bool               // map small segments too, for tests

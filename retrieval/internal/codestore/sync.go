@@ -47,7 +47,7 @@ func (s *Store) Sync(ctx context.Context, tree *worktree.Tree, progress func(Pro
 // A writer holds the data of one Sync or Update.
 type writer struct {
 	store    *Store
-	root     *worktree.Root
+	root     *worktree.Root // nil if the store has a Tree
 	report   Report
 	opened   []*segmentFile // opened by this writer; those not in the new state are closed at the end
 	mu       sync.Mutex
@@ -56,15 +56,19 @@ type writer struct {
 }
 
 func (s *Store) newWriter(root string, progress func(Progress)) (*writer, error) {
-	r, err := worktree.OpenRoot(root)
-	if err != nil {
-		return nil, err
+	w := &writer{store: s, progress: progress}
+	if s.opts.Tree != nil {
+		return w, nil
 	}
-	return &writer{store: s, root: r, progress: progress}, nil
+	var err error
+	w.root, err = worktree.OpenRoot(root)
+	return w, err
 }
 
 func (w *writer) close() {
-	_ = w.root.Close()
+	if w.root != nil {
+		_ = w.root.Close()
+	}
 	w.store.mu.Lock()
 	defer w.store.mu.Unlock()
 	for _, f := range w.opened {
@@ -147,7 +151,7 @@ func (w *writer) compare(ctx context.Context, p *plan, files []worktree.File, op
 	w.stage("compare", len(open), bytes)
 	err := parallel(ctx, w.store.opts.Workers, len(open), func(n int) error {
 		f := &files[open[n]]
-		found[n], states[n] = w.match(p, f)
+		found[n], states[n] = w.match(ctx, p, f)
 		return nil
 	})
 	if err != nil {
@@ -172,7 +176,7 @@ func (w *writer) compare(ctx context.Context, p *plan, files []worktree.File, op
 
 // match finds a document with the path and content of f. It also returns the state of f when they
 // were compared.
-func (w *writer) match(p *plan, f *worktree.File) (ref, worktree.File) {
+func (w *writer) match(ctx context.Context, p *plan, f *worktree.File) (ref, worktree.File) {
 	refs := p.candidates(f)
 	if len(refs) == 0 {
 		return ref{}, worktree.File{}
@@ -182,7 +186,7 @@ func (w *writer) match(p *plan, f *worktree.File) (ref, worktree.File) {
 			return r, *f
 		}
 	}
-	content, state, err := w.read(f)
+	content, state, err := w.read(ctx, f)
 	if err != nil {
 		return ref{}, worktree.File{} // the build will notice and report it
 	}
@@ -198,8 +202,8 @@ func (w *writer) match(p *plan, f *worktree.File) (ref, worktree.File) {
 
 // read reads a file that the scan saw as f. The returned state has f's class, or that of the new
 // content.
-func (w *writer) read(f *worktree.File) ([]byte, worktree.File, error) {
-	content, state, err := w.root.ReadFile(f.Path, max(f.Size, w.store.opts.MaxFileSize))
+func (w *writer) read(ctx context.Context, f *worktree.File) ([]byte, worktree.File, error) {
+	content, state, err := w.readFile(ctx, f.Path, max(f.Size, w.store.opts.MaxFileSize))
 	if err != nil {
 		return nil, state, err
 	}
@@ -208,6 +212,13 @@ func (w *writer) read(f *worktree.File) ([]byte, worktree.File, error) {
 		state.Class = worktree.Classify(f.Path, content)
 	}
 	return content, state, nil
+}
+
+func (w *writer) readFile(ctx context.Context, path string, max int64) ([]byte, worktree.File, error) {
+	if w.root == nil {
+		return worktree.ReadLent(ctx, w.store.opts.Tree, path, max)
+	}
+	return w.root.ReadFile(path, max)
 }
 
 // finish builds the files that p lists and commits the result.

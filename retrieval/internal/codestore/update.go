@@ -28,7 +28,7 @@ func (s *Store) Update(ctx context.Context, root string, files ...worktree.File)
 	defer w.close()
 	p := newPlan(base)
 	p.keepAll()
-	touched := w.updateFiles(p, files)
+	touched := w.updateFiles(ctx, p, files)
 	if len(p.build) > 0 {
 		w.report.Folded = p.foldSmall(tinySegment)
 	}
@@ -47,7 +47,7 @@ func (s *Store) Update(ctx context.Context, root string, files ...worktree.File)
 
 // updateFiles adds files to the plan and returns the paths whose documents were alive before and
 // may be dead now.
-func (w *writer) updateFiles(p *plan, files []worktree.File) (touched map[string]bool) {
+func (w *writer) updateFiles(ctx context.Context, p *plan, files []worktree.File) (touched map[string]bool) {
 	touched = map[string]bool{}
 	latest := map[string]worktree.File{}
 	for _, f := range files {
@@ -58,7 +58,7 @@ func (w *writer) updateFiles(p *plan, files []worktree.File) (touched map[string
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(latest)) {
-		w.updateFile(p, latest[path], touched)
+		w.updateFile(ctx, p, latest[path], touched)
 	}
 	return touched
 }
@@ -87,14 +87,14 @@ func (p *plan) remove(path string, touched map[string]bool) {
 }
 
 // updateFile keeps the document with the content of f, or else adds f to the files to build.
-func (w *writer) updateFile(p *plan, f worktree.File, touched map[string]bool) {
+func (w *writer) updateFile(ctx context.Context, p *plan, f worktree.File, touched map[string]bool) {
 	for _, r := range p.candidates(&f) {
 		if r.seg.live.has(r.doc) {
 			r.seg.live.remove(r.doc)
 			touched[f.Path] = true
 		}
 	}
-	if same, _ := w.match(p, &f); same.seg != nil {
+	if same, _ := w.match(ctx, p, &f); same.seg != nil {
 		// Newer times are not recorded; the next Sync reads the file once more to check it.
 		same.seg.live.add(same.doc)
 		w.report.Rehashed++

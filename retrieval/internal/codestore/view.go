@@ -2,7 +2,10 @@ package codestore
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
 // A View is the index at one moment. A View never changes, whatever writers do. Callers should
@@ -73,4 +76,18 @@ func (v *View) Verify() error {
 		return fmt.Errorf("codestore: verify index: %s; remove the index to have it built anew", strings.Join(bad, "; "))
 	}
 	return nil
+}
+
+// Files returns the live documents in the states that were recorded, by path.
+func (v *View) Files() []worktree.File {
+	files := make([]worktree.File, 0, v.Docs())
+	for _, s := range v.state.segments {
+		for i := range s.Docs() {
+			if s.Live(i) {
+				files = append(files, s.Doc(i).File)
+			}
+		}
+	}
+	slices.SortFunc(files, func(a, b worktree.File) int { return strings.Compare(a.Path, b.Path) })
+	return files
 }

@@ -83,7 +83,7 @@ func (s Skip) String() string {
 
 // A Tree is the result of one scan. It is not changed afterwards; several goroutines may read it.
 type Tree struct {
-	Root    string
+	Root    string // path; "" if the tree has none
 	Files   []File // the files to index, by path
 	Skipped []File // each file with its Skip, by path; those with SkipTool, SkipDeep or SkipWorktree may be directories
 	Bytes   int64  // total size of Files

@@ -17,14 +17,19 @@ import (
 // everything that was at and below the path, and then the current files. So the result lists the
 // files to drop from an index, followed by the files to add.
 func Look(ctx context.Context, root string, opts Options, paths ...string) ([]File, error) {
-	o := opts.withDefaults()
-	o.Progress = nil
 	r, err := OpenRoot(root)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	w := newWalk(r, newRules(root, o.Ignore), o)
+	return r.Look(ctx, opts, paths...)
+}
+
+// Look returns the files that a scan would find at a few paths, as [Look] does.
+func (r *Root) Look(ctx context.Context, opts Options, paths ...string) ([]File, error) {
+	o := opts.withDefaults()
+	o.Progress = nil
+	w := newWalk(r, newRules(r.git(), o.Ignore), o)
 	looker := looker{worker: worker{walk: w, head: make([]byte, HeadSize)}, hidden: map[string]bool{"": false}}
 	var out []File
 	for _, p := range paths {

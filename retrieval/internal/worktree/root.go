@@ -15,8 +15,9 @@ import (
 // A Root reads the files of one tree and nothing outside it: it refuses symbolic links in a path,
 // even ones created a moment ago. A Root is safe for concurrent use.
 type Root struct {
-	dir *os.File // of the tree, for systems that can open files relative to a descriptor
-	any *os.Root
+	path string   // of the tree; "" if it has none, see [Lent]
+	dir  *os.File // of the tree, for systems that can open files relative to a descriptor
+	any  *os.Root
 }
 
 // OpenRoot opens the tree at dir.
@@ -30,11 +31,16 @@ func OpenRoot(dir string) (*Root, error) {
 		_ = any.Close()
 		return nil, fmt.Errorf("worktree: open tree %s: %w", dir, err)
 	}
-	return &Root{dir: f, any: any}, nil
+	return &Root{path: dir, dir: f, any: any}, nil
 }
 
 // Close closes the descriptors. It must not run at the same time as another method.
-func (r *Root) Close() error { return errors.Join(r.dir.Close(), r.any.Close()) }
+func (r *Root) Close() error {
+	if r.path == "" {
+		return r.dir.Close() // the rest belongs to the lender
+	}
+	return errors.Join(r.dir.Close(), r.any.Close())
+}
 
 // ErrTooLarge means that a file is larger than the requested maximum.
 var ErrTooLarge = errors.New("worktree: file is too large to be read")

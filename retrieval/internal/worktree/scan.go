@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -56,19 +57,24 @@ func (o *Options) withDefaults() Options {
 // It returns an error only if root is unreadable or ctx ends; anything else that cannot be read is
 // skipped as SkipUnreadable.
 func Scan(ctx context.Context, root string, opts Options) (*Tree, error) {
-	o := opts.withDefaults()
 	r, err := OpenRoot(root)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	w := newWalk(r, newRules(root, o.Ignore), o)
+	return r.Scan(ctx, opts)
+}
+
+// Scan lists the files below r as [Scan] does.
+func (r *Root) Scan(ctx context.Context, opts Options) (*Tree, error) {
+	o := opts.withDefaults()
+	w := newWalk(r, newRules(r.git(), o.Ignore), o)
 	started := time.Now()
 	top, err := w.run(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("worktree: scan %s: %w", root, err)
+		return nil, fmt.Errorf("worktree: scan %s: %w", cmp.Or(r.path, "tree"), err)
 	}
-	t := &Tree{Root: root, Started: started}
+	t := &Tree{Root: r.path, Started: started}
 	top.collect(t)
 	t.limit(o.MaxFiles)
 	for i := range t.Files {
@@ -105,8 +111,8 @@ type rules struct {
 	git, host *ignore.Matcher
 }
 
-func newRules(root string, patterns []string) rules {
-	r := rules{git: ignore.New(root)}
+func newRules(git *ignore.Matcher, patterns []string) rules {
+	r := rules{git: git}
 	if len(patterns) > 0 {
 		r.host = ignore.NewFS(patternFS(strings.Join(patterns, "\n") + "\n"))
 	}

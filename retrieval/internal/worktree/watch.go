@@ -18,6 +18,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
+	"github.com/luthier-dev/luthier/internal/ignore"
 )
 
 // WatchOptions of Watch. The zero value is a sensible default; Ignore and KeepTools should be those
@@ -84,7 +85,7 @@ func newWatchLoop(root string, opts WatchOptions) (*watchLoop, error) {
 	if err := l.fsw.Add(l.root); err != nil {
 		return nil, errors.Join(fmt.Errorf("worktree: watch %s: %w; scan it from time to time instead", root, err), fsw.Close())
 	}
-	l.rules = newRules(l.root, opts.Ignore)
+	l.rules = newRules(ignore.New(l.root), opts.Ignore)
 	l.watchBelow(".")
 	return l, nil
 }
@@ -197,7 +198,7 @@ func (l *watchLoop) sent() {
 // settle prepares a batch. It returns false if there are no changes to report.
 func (l *watchLoop) settle() bool {
 	if l.rescan != "" {
-		l.rules = newRules(l.root, l.opts.Ignore)
+		l.rules = newRules(ignore.New(l.root), l.opts.Ignore)
 		l.watchBelow(".")
 	}
 	return l.rescan != "" || len(l.pending) > 0
