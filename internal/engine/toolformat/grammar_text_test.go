@@ -7,7 +7,8 @@ import (
 )
 
 // TestText checks which texts grammars accept for an argument without quotes: every text that the
-// parser reads as a valid value, but for a few that look like an invalid one; never an invalid one.
+// parser reads as a valid value, except for a few that look like an invalid one; never an invalid
+// one.
 func TestText(t *testing.T) {
 	const point = `{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"],"additionalProperties":false}`
 	vocab, _ := byteVocab(nil)
