@@ -90,6 +90,7 @@ type Abilities struct {
 	Adopter   Adopter   // goes on from a fork
 	DryRunner DryRunner // runs a command without effect
 	Approver  Approver  // runs one command under other terms
+	Treer     Treer     // opens the workspace for the host's process
 }
 
 // AbilitiesOf returns what box can do beyond the methods of [Sandbox]; see [As].
@@ -103,6 +104,7 @@ func AbilitiesOf(box Sandbox) Abilities {
 	a.Adopter, _ = As[Adopter](box)
 	a.DryRunner, _ = As[DryRunner](box)
 	a.Approver, _ = As[Approver](box)
+	a.Treer, _ = As[Treer](box)
 	return a
 }
 
