@@ -52,6 +52,7 @@ func (x *Index) grep(ctx context.Context, q *GrepQuery, yield func(Line, error) 
 	if err := x.current(ctx); err != nil {
 		return err
 	}
+	defer x.lent.hold()()
 	paths, err := x.mayMatch(ctx, trigram.CompileTree(p.Tree()))
 	if err != nil {
 		return err

@@ -228,6 +228,7 @@ func (x *Index) syncWords(ctx context.Context) error {
 	x.tree.Store(tree)
 	defer x.cache.forget()
 	defer x.words.open()
+	defer x.lent.hold()()
 	if err := x.words.sync(ctx, tree, x.tell); err != nil {
 		return fmt.Errorf("%s: %w", x.words.stage, err)
 	}
@@ -242,6 +243,7 @@ func (x *Index) syncBehind(ctx context.Context, l *layer) error {
 		return nil // the scan failed; syncWords has reported it
 	}
 	defer l.open() // once it includes all updates made meanwhile
+	defer x.lent.hold()()
 	l.syncing.Store(true)
 	err := l.sync(ctx, tree, x.tell)
 	x.writes.Lock()

@@ -10,13 +10,17 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// lent reads the files of a Tree. It holds nothing of the tree between its calls.
+// lent reads the files of a Tree. Without holders, it keeps nothing of the tree open between its
+// calls.
 type lent struct {
 	tree    Tree
 	history string // directory of what is kept of git logs, for all trees
 	closed  atomic.Bool
 
-	mu   sync.Mutex
+	mu      sync.Mutex
+	holders int
+	top     *top // nil without holders
+
 	last uint64 // the generation that the index was last compared with
 	same bool   // false if that comparison failed
 }
@@ -26,14 +30,76 @@ func (l *lent) View(ctx context.Context, do func(*worktree.Root) error) error {
 	if l.closed.Load() {
 		return ErrClosed
 	}
-	return l.tree.View(ctx, func(open *os.Root) error {
-		r, err := worktree.Borrow(open)
+	return l.tree.View(ctx, func(root *os.Root) error {
+		t, err := l.open(root)
 		if err != nil {
 			return err
 		}
-		defer r.Close()
-		return do(r)
+		defer l.release(t)
+		return do(t.Root)
 	})
+}
+
+// top is the open top directory of a tree. It is used only while View lends the same root, so that
+// it cannot be that of another tree.
+type top struct {
+	*worktree.Root
+	of    *os.Root
+	users int // number of readers, plus one while this is lent.top
+}
+
+// hold keeps the top directory open for many reads, until the result is called. Forks do not wait
+// for that. The method does nothing for nil.
+func (l *lent) hold() (release func()) {
+	if l == nil {
+		return func() {}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.holders++
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.holders--; l.holders == 0 && l.top != nil {
+			l.top.drop()
+			l.top = nil
+		}
+	}
+}
+
+func (l *lent) open(root *os.Root) (*top, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.top != nil && l.top.of == root {
+		l.top.users++
+		return l.top, nil
+	}
+	r, err := worktree.Borrow(root)
+	if err != nil {
+		return nil, err
+	}
+	t := &top{Root: r, of: root, users: 1}
+	if l.holders > 0 {
+		if l.top != nil {
+			l.top.drop()
+		}
+		l.top = t
+		t.users++
+	}
+	return t, nil
+}
+
+func (l *lent) release(t *top) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t.drop()
+}
+
+// drop ends one use. lent.mu is held.
+func (t *top) drop() {
+	if t.users--; t.users == 0 {
+		_ = t.Root.Close() // it was only read
+	}
 }
 
 func (l *lent) refresh() error { return nil }

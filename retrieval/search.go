@@ -57,6 +57,7 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 	if strings.TrimSpace(q.Text) == "" {
 		return nil, fmt.Errorf("retrieval: search: the text is empty; say in words what is looked for")
 	}
+	defer x.lent.hold()()
 	if x.cfg.Background && !x.words.isReady() {
 		return x.plain(ctx, q)
 	}

@@ -89,6 +89,7 @@ func (x *Index) updateSome(ctx context.Context, paths []string) (lost bool, err 
 	if err != nil {
 		return false, fmt.Errorf("retrieval: update %s: %w", x.dir, err)
 	}
+	defer x.lent.hold()()
 	x.tree.limit(files, cmp.Or(max(x.cfg.MaxFiles, 0), worktree.DefaultMaxFiles))
 	x.tree.add(files)
 	for _, l := range x.layers() {
