@@ -241,7 +241,7 @@ func TestWireCassette(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := func(n string) string {
-		return `{"model":"m","stream":true,"messages":[{"role":"user","content":"` + n + `"}]}`
+		return `{"model":"agenttest","stream":true,"messages":[{"role":"user","content":"` + n + `"}]}`
 	}
 	url := "/v1/chat/completions?key=sk-query-query-query-query"
 	_, first := post(t, &http.Client{Transport: rec}, live.URL+url, ask("one"))
