@@ -17,7 +17,7 @@ import (
 // TestPartsOnASandboxTree: checkpoints, an index and instructions work on the tree that commands of
 // a snapshot see, and of a fork of it, while the directory below stays as it is.
 //
-// Evidence: sandbox · Checkpoints, the index and AGENTS.md work on a snapshot's tree and on its forks
+// Evidence: sandbox · Checkpoints, the index and AGENTS.md work on a snapshot's and a fork's tree
 func TestPartsOnASandboxTree(t *testing.T) {
 	tier.Normal(t)
 	ctx := t.Context()
