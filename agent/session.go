@@ -1,9 +1,9 @@
 package agent
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"time"
 )
@@ -91,9 +91,16 @@ func NewSessionWith(opts SessionOptions) *Session {
 	return s
 }
 
-// newSessionID returns an id of the time and random bits.
+// newSessionID returns an id of the time and 50 random bits, in base 32.
 func newSessionID(at time.Time) string {
-	return at.UTC().Format("20060102T150405") + "-" + rand.Text()[:10]
+	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+	b := make([]byte, 0, 32)
+	b = append(at.UTC().AppendFormat(b, "20060102T150405"), '-')
+	for bits, n := rand.Uint64(), 0; n < 10; n++ {
+		b = append(b, digits[bits&31])
+		bits >>= 5
+	}
+	return string(b)
 }
 
 // ID returns the session's identifier.

@@ -423,6 +423,21 @@ func manyFiles(b *testing.B, dirs int) string {
 func BenchmarkSnapshot10k(b *testing.B)  { benchmarkSnapshot(b, 100) }
 func BenchmarkSnapshot100k(b *testing.B) { benchmarkSnapshot(b, 1000) }
 
+// The first checkpoint of a clone: what the first edit of a session waits for.
+func BenchmarkSnapshotClone7k(b *testing.B)   { benchmarkClone(b, 70) }
+func BenchmarkSnapshotClone100k(b *testing.B) { benchmarkClone(b, 1000) }
+
+func benchmarkClone(b *testing.B, dirs int) {
+	work := manyFiles(b, dirs)
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"commit", "-qm", "x"}, {"gc", "-q"}} {
+		runGit(b, work, args...)
+	}
+	for b.Loop() {
+		s := open(b, work, Options{})
+		must1[string](b)(s.Snapshot(ctx, ""))
+	}
+}
+
 func benchmarkSnapshot(b *testing.B, dirs int) {
 	work := manyFiles(b, dirs)
 	b.Run("first", func(b *testing.B) {
