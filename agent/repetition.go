@@ -14,7 +14,7 @@ import (
 type repetition struct {
 	cfg   Repetition
 	args  jsontree.Summer
-	count map[uint64]seen
+	count signatures
 	batch int
 }
 
@@ -24,6 +24,44 @@ const maxSignatures = 1 << 14
 
 // seen is the number of times a signature occurred, and the last batch that had it.
 type seen struct{ n, batch int }
+
+// signatures holds what was seen. The first ones need no map, which a short run would only
+// allocate.
+type signatures struct {
+	few  [4]seen
+	sigs [4]uint64
+	used int
+	many map[uint64]seen
+}
+
+func (s *signatures) len() int { return s.used + len(s.many) }
+
+func (s *signatures) get(sig uint64) seen {
+	for i := range s.used {
+		if s.sigs[i] == sig {
+			return s.few[i]
+		}
+	}
+	return s.many[sig]
+}
+
+func (s *signatures) set(sig uint64, v seen) {
+	for i := range s.used {
+		if s.sigs[i] == sig {
+			s.few[i] = v
+			return
+		}
+	}
+	if s.used < len(s.few) {
+		s.sigs[s.used], s.few[s.used] = sig, v
+		s.used++
+		return
+	}
+	if s.many == nil {
+		s.many = make(map[uint64]seen)
+	}
+	s.many[sig] = v
+}
 
 // nextBatch begins a new response: identical calls within one response count once.
 func (r *repetition) nextBatch() { r.batch++ }
@@ -40,20 +78,19 @@ const (
 
 // observe counts one finished call and returns the level it reached.
 func (r *repetition) observe(call *ToolCall, res *ToolResult, changed bool) rung {
-	if r.count == nil {
-		r.count = make(map[uint64]seen)
+	if r.count.len() == 0 {
 		r.args.Seed = maphash.MakeSeed()
 	}
 	sig := r.signature(call, res)
-	old := r.count[sig]
+	old := r.count.get(sig)
 	if old.n > 0 && old.batch == r.batch {
 		return rungNone
 	}
 	n := old.n + 1
-	if n == 1 && (changed || len(r.count) >= maxSignatures) {
-		clear(r.count)
+	if n == 1 && (changed || r.count.len() >= maxSignatures) {
+		r.count = signatures{}
 	}
-	r.count[sig] = seen{n: n, batch: r.batch}
+	r.count.set(sig, seen{n: n, batch: r.batch})
 	switch n {
 	case r.cfg.Stop:
 		return rungStop
