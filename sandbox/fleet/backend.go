@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/luthier-dev/luthier/sandbox"
 )
@@ -114,8 +115,12 @@ func clip(exit *sandbox.Exit) *sandbox.Exit {
 	c := *exit
 	c.Stdout, c.Stderr = clipOutput(c.Stdout), clipOutput(c.Stderr)
 	c.Denials = clipDenials(c.Denials)
+	c.Hint = strings.ToValidUTF8(c.Hint[:min(len(c.Hint), maxHintBytes)], "")
 	return &c
 }
+
+// maxHintBytes is the most of a hint that is sent.
+const maxHintBytes = 4 << 10
 
 // clipDenials keeps the first denials that fit in maxDenialBytes. They are in order of arrival, and
 // the first one is usually the cause of the others.

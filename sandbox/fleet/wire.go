@@ -127,6 +127,7 @@ type wireExit struct {
 	Isolation          *sandbox.Isolation // nil for a runner that does not report it
 	Exceeded           string             `json:",omitempty"`
 	Denials            []sandbox.Denial   `json:",omitempty"`
+	Hint               string             `json:",omitempty"`
 }
 
 type wireOutput struct {
@@ -144,7 +145,7 @@ func toWire(e *sandbox.Exit) *wireExit {
 		iso = &e.Isolation
 	}
 	return &wireExit{e.Code, int(e.Signal), e.TimedOut, e.Canceled, out(e.Stdout), out(e.Stderr),
-		e.Wall, e.User, e.System, e.MaxRSS, iso, e.Exceeded, e.Denials}
+		e.Wall, e.User, e.System, e.MaxRSS, iso, e.Exceeded, e.Denials, e.Hint}
 }
 
 func (w *wireExit) exit() *sandbox.Exit {
@@ -161,7 +162,7 @@ func (w *wireExit) exit() *sandbox.Exit {
 	}
 	return &sandbox.Exit{Code: w.Code, Signal: syscall.Signal(w.Signal), TimedOut: w.TimedOut, Canceled: w.Canceled,
 		Stdout: out(w.Stdout), Stderr: out(w.Stderr), Wall: w.Wall, User: w.User, System: w.System,
-		MaxRSS: w.MaxRSS, Isolation: iso, Exceeded: w.Exceeded, Denials: w.Denials}
+		MaxRSS: w.MaxRSS, Isolation: iso, Exceeded: w.Exceeded, Denials: w.Denials, Hint: w.Hint}
 }
 
 // DecodeHost reads the status that a host announces.
