@@ -124,13 +124,17 @@ func (c *Compactor) record(ctx context.Context, call agent.ToolCall, r agent.Too
 // it is: a log becomes a digest, and of anything else the beginning and the end stay.
 func (c *Compactor) condensed(ctx context.Context, a *action, text string, lossy bool) (string, bool) {
 	plain := ansi.Strip(text)
-	all := c.original(ctx, text) // the original text, not the part that the tool left of it: the middle may hold the error
-	if c.meter.text(text) <= c.cfg.WholeTokens && (len(all) == len(text) || c.meter.text(all) <= c.cfg.WholeTokens) || !lossy || isReport(text) {
+	if !lossy || isReport(text) {
 		return plain, len(plain) < len(text)
 	}
-	body, mark := "", extractMark
+	all := c.original(ctx, text) // the original text, not the part that the tool left of it: the middle may hold the error
+	size := c.meter.text(all)
+	if size <= c.cfg.WholeTokens && (len(all) == len(text) || c.meter.text(text) <= c.cfg.WholeTokens) {
+		return plain, len(plain) < len(text)
+	}
+	var body, mark string
 	if code, _ := exitCode(text); a.kind == kindSearch || a.kind == kindList || c.cfg.WholeTokens < 0 || digest.IsLog(all, code) {
-		body, mark = c.shorterLog(a, text, all)
+		body, mark = c.shorterLog(a, all, size)
 	} else {
 		body, mark = c.ends(ansi.Strip(all), c.cfg.WholeTokens-60), endsMark
 	}
@@ -142,22 +146,23 @@ func (c *Compactor) condensed(ctx context.Context, a *action, text string, lossy
 			body += fmt.Sprintf("\n[exit code %d]", code)
 		}
 	}
-	note := fmt.Sprintf("%s%d tokens, %d lines", mark, c.meter.text(all), strings.Count(all, "\n")+1)
+	note := fmt.Sprintf("%s%d tokens, %d lines", mark, size, strings.Count(all, "\n")+1)
 	if h := c.store(ctx, a.title(), text); h != "" {
 		note += "; whole: " + artifact.ReadTool + " " + h + ", by lines or pattern"
 	}
 	return body + note + "]", true
 }
 
-// shorterLog returns a log without what repeats in it, or its digest if that is still too long, and
-// the mark that says which. The body is empty if neither would save enough to be worth the note.
-func (c *Compactor) shorterLog(a *action, text, all string) (body, mark string) {
+// shorterLog returns a log of the given number of tokens without what repeats in it, or its digest
+// if that is still too long, and the mark that says which. The body is empty if neither would save
+// enough to be worth the note.
+func (c *Compactor) shorterLog(a *action, all string, size int) (body, mark string) {
 	limit := c.resultLimit(a.kind)
 	folded := digest.Fold(digest.Clean(all))
 	switch now := c.meter.text(folded); {
 	case now > limit+limit/4:
 		return c.extract(a, folded, limit-40), extractMark
-	case now >= c.meter.text(all)*9/10:
+	case now >= size*9/10:
 		return "", ""
 	}
 	return folded, foldedMark

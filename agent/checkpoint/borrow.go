@@ -108,18 +108,19 @@ func (sc *scanner) borrow() {
 		return
 	}
 	at := map[string]*file{}
-	var attributes []string
 	for i := range sc.m.files {
-		f := &sc.m.files[i]
-		if f.hash == plumbing.ZeroHash {
+		if f := &sc.m.files[i]; f.hash == plumbing.ZeroHash {
 			at[f.path] = f
-		}
-		if path.Base(f.path) == ".gitattributes" {
-			attributes = append(attributes, filepath.Join(l.work, filepath.FromSlash(f.path)))
 		}
 	}
 	if len(at) < sc.packFrom { // the few are read faster
 		return
+	}
+	var attributes []string
+	for _, f := range sc.m.files {
+		if path.Base(f.path) == ".gitattributes" {
+			attributes = append(attributes, filepath.Join(l.work, filepath.FromSlash(f.path)))
+		}
 	}
 	rules := readConversions(l.repo, l.entries, attributes)
 	if rules.all {

@@ -3,7 +3,6 @@ package checkpoint
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 
 	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
@@ -40,7 +39,6 @@ func openDirectory(path string) (*directory, error) {
 
 func (d *directory) Name() string { return d.path }
 func (d *directory) ID() string   { return d.path }
-func (d *directory) Close() error { return d.root.Close() }
 
 func (d *directory) View(_ context.Context, do func(*os.Root) error) error   { return do(d.root) }
 func (d *directory) Change(_ context.Context, do func(*os.Root) error) error { return do(d.root) }
@@ -75,8 +73,8 @@ func (s *Store) rules() *ignore.Matcher {
 
 // closeTree closes a directory, which the store has opened itself.
 func (s *Store) closeTree() error {
-	if c, ok := s.tree.(*directory); ok {
-		return io.Closer(c).Close()
+	if d, ok := s.tree.(*directory); ok {
+		return d.root.Close()
 	}
 	return nil
 }

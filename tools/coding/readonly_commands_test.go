@@ -9,7 +9,7 @@ import (
 )
 
 // A speller writes command lines: what agents write, joined with what shells read in several ways.
-// payload is what must never run by itself.
+// Some of them hold the payload, which must never run by itself.
 type speller struct {
 	*rand.Rand
 	seeds []string

@@ -32,8 +32,9 @@ var failedWords = map[string]agent.ErrorKind{
 	"internalerror": agent.ErrServer, "servererror": agent.ErrServer, "modelerror": agent.ErrServer,
 }
 
-// Finish maps the word of a server for why an answer ended. A word that means that the answer
-// failed gives the kind of the error instead. An unknown word is [agent.FinishOther].
+// Finish maps the word of a server for why an answer ended. If the word means that the answer
+// failed, Finish returns the kind of the error instead of a reason. An unknown word is
+// [agent.FinishOther].
 func Finish(word string) (agent.FinishReason, agent.ErrorKind) {
 	key := strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(word))
 	key = strings.TrimPrefix(key, "finishreason") // Google's clients: FinishReasonStop
