@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -177,8 +178,9 @@ func init() {
 		}
 		fmt.Println("held", len(all))
 		if len(a) > 2 {
-			time.Sleep(time.Minute) // until the watch ends it
+			time.Sleep(map[string]time.Duration{"wait": time.Minute, "rest": 2 * watchEvery}[a[2]])
 		}
+		runtime.KeepAlive(all)
 		return nil
 	}
 	helpers["files-come-and-go"] = func([]string) error {
@@ -232,13 +234,29 @@ func watched(t *testing.T, limit int64) Sandbox {
 	return sb
 }
 
+// largestBuffer returns the most that one socket of this host can hold. A socket whose sender is
+// gone counts as if it held that much, because the kernel does not tell what it holds.
+func largestBuffer(t *testing.T) int64 {
+	t.Helper()
+	b, err := os.ReadFile("/proc/sys/net/core/wmem_max")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return 2 * n
+}
+
 // TestMemoryOfTheKernel checks that memory in socket buffers, and in files that no process has
 // open, counts towards the limit of the whole sandbox if no control group can be made.
 //
 // Evidence: sandbox · Memory in sockets and in descriptors in flight counts towards the total
 func TestMemoryOfTheKernel(t *testing.T) {
 	tier.Normal(t)
-	sb := watched(t, 96<<20)
+	const limit, quiet = 96 << 20, 48 << 20 // the rest is for the helper process itself
+	sb := watched(t, limit)
 	for _, name := range slices.Sorted(maps.Keys(holders)) {
 		exit := mustExec(t, sb, Cmd{Args: []string{self(t), name, "300", "wait"}, Env: []string{helperEnv + "=hold"}, Timeout: 40 * time.Second})
 		if exit.Exceeded != ExceededMemory {
@@ -250,7 +268,13 @@ func TestMemoryOfTheKernel(t *testing.T) {
 	}
 	// What is within the limit goes on, and what was released does not count.
 	for _, name := range slices.Sorted(maps.Keys(holders)) {
-		exit := mustExec(t, sb, Cmd{Args: []string{self(t), name, "3"}, Env: []string{helperEnv + "=hold"}})
+		steps := 3
+		if strings.HasPrefix(name, "dead ") {
+			if steps = int(quiet / (4 * largestBuffer(t))); steps == 0 {
+				continue
+			}
+		}
+		exit := mustExec(t, sb, Cmd{Args: []string{self(t), name, strconv.Itoa(min(steps, 3)), "rest"}, Env: []string{helperEnv + "=hold"}})
 		if !exit.Success() {
 			t.Errorf("%s within the limit: %v: %s%s", name, exit, exit.Stdout, exit.Stderr)
 		}
