@@ -415,6 +415,17 @@ func TestSnapshotWithGit(t *testing.T) {
 				if got := sh(t, sb, script+"; true"); got != want {
 					t.Errorf("got %q, want %q", got, want)
 				}
+				fork, err := sb.(Forker).Fork(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer fork.Close()
+				out := t.TempDir()
+				git(c.dir, "--work-tree", out, "checkout", "-q", c.rev, "--", ".")
+				r, err := fork.(Exporter).Export(t.Context(), ExportOptions{Dir: out})
+				if err != nil || len(r.Changes) != 1 || r.Changes[0].Path != "file" {
+					t.Errorf("exported %v, %v", r, err)
+				}
 			})
 		}
 	}

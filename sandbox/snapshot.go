@@ -34,7 +34,8 @@ func SnapshotCommit(dir, rev string) Snapshot { return Snapshot{dir: dir, rev: r
 // the history, branches and tags of the repository, and with HEAD at the commit, on the branch if
 // one was named. It has the author's name of the repository's configuration, and no remotes, hooks
 // or other settings. Object files are shared with the repository where the file system has hard
-// links, and are copied otherwise. A snapshot of a directory is returned unchanged.
+// links, and are copied otherwise. Review and Export leave this .git out: it stays in the sandbox.
+// A snapshot of a directory is returned unchanged.
 func (s Snapshot) WithGit() Snapshot {
 	if _, ok := s.layer(); !ok && s.rev != "" {
 		s.git = true
