@@ -53,7 +53,16 @@ func (s Snapshot) live() string {
 	return s.dir
 }
 
-// fix replaces a revision name that could later mean another commit by the commit's hash.
+// Resolve returns the snapshot with the commit's hash in place of a revision name, which could
+// later mean another commit. A snapshot of a directory is returned unchanged.
+func (s Snapshot) Resolve() (Snapshot, error) {
+	s, err := s.fix()
+	if err != nil {
+		return s, fmt.Errorf("sandbox: resolve %s: %w", s, err)
+	}
+	return s, nil
+}
+
 func (s Snapshot) fix() (Snapshot, error) {
 	if _, ok := s.layer(); ok || s.rev == "" || layers.IsCommitName(s.rev) {
 		return s, nil
@@ -66,6 +75,15 @@ func (s Snapshot) fix() (Snapshot, error) {
 		s.on = branch
 	}
 	return s, nil
+}
+
+// Commit returns the revision of the snapshot of a commit, which after [Snapshot.Resolve] is the
+// commit's hash. It is empty for a snapshot of a directory.
+func (s Snapshot) Commit() string {
+	if _, ok := s.layer(); ok {
+		return ""
+	}
+	return s.rev
 }
 
 // String returns the snapshot's name for messages, such as "/repo@HEAD".
