@@ -32,7 +32,8 @@ type Workspace interface {
 	// sandbox.ErrConflict, which names them.
 	Adopt(ctx context.Context, fork Workspace) error
 	// Export brings the changes out of the sandbox after a review: to the directory that the
-	// workspace is a copy of, to another directory, or as a patch. See sandbox.Exporter.
+	// workspace is a copy of, to another directory, or as a patch. See sandbox.Exporter. The .git
+	// of a snapshot or commit stays inside, with the commits that were made there.
 	Export(ctx context.Context, o sandbox.ExportOptions) (*sandbox.Review, error)
 	// Close ends what runs in the workspace and drops what was not exported.
 	Close() error
@@ -82,7 +83,7 @@ func Snapshot(dir string) Source {
 		if err != nil {
 			return nil, err
 		}
-		return openLocal(ctx, sandbox.Config{Snapshot: sandbox.SnapshotDir(dir)}, place{kind: ofDirectory, Dir: dir})
+		return openLocal(ctx, sandbox.Config{Snapshot: sandbox.SnapshotDir(dir).WithGit()}, place{kind: ofDirectory, Dir: dir})
 	}}
 }
 

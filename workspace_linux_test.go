@@ -133,7 +133,7 @@ func TestOneWorkspace(t *testing.T) {
 			if _, err := coder.Export(t.Context(), sandbox.ExportOptions{Patch: &patch}); err != nil || !strings.Contains(patch.String(), "+func Two() int { return 2 }") || strings.Contains(patch.String(), ".git/") {
 				t.Errorf("patch %s, %v", &patch, err)
 			}
-			commit, _, err := luthier.ExportBranch(t.Context(), w, luthier.Branch{Name: "agent/fix", Message: "Fix Two", Allow: func(f sandbox.Finding) bool { return true }})
+			commit, _, err := luthier.ExportBranch(t.Context(), w, luthier.Branch{Name: "agent/fix", Message: "Fix Two"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -143,7 +143,7 @@ func TestOneWorkspace(t *testing.T) {
 			if got := git(t, dir, "show", "agent/fix:a.go"); got != fixed {
 				t.Errorf("the branch has %q", got)
 			}
-			if _, _, err := luthier.ExportBranch(t.Context(), w, luthier.Branch{Name: "agent/fix", Allow: func(f sandbox.Finding) bool { return true }}); err == nil {
+			if _, _, err := luthier.ExportBranch(t.Context(), w, luthier.Branch{Name: "agent/fix"}); err == nil {
 				t.Error("a branch was replaced")
 			}
 			if got := git(t, dir, "status", "--porcelain") + git(t, dir, "rev-parse", "HEAD"); got != before {
@@ -159,8 +159,7 @@ func TestOneWorkspace(t *testing.T) {
 			if _, err := coder.Redo(t.Context(), s); err != nil {
 				t.Fatal(err)
 			}
-			allow := func(f sandbox.Finding) bool { return strings.HasPrefix(f.Path, ".git/") } // commits of the copy of a directory
-			if _, err := coder.Export(t.Context(), sandbox.ExportOptions{Allow: allow}); err != nil {
+			if _, err := coder.Export(t.Context(), sandbox.ExportOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			if got, err := os.ReadFile(filepath.Join(dir, "a.go")); err != nil || string(got) != fixed {

@@ -30,14 +30,16 @@ func SnapshotDir(dir string) Snapshot { return Snapshot{dir: dir} }
 // adds one; submodules are empty directories.
 func SnapshotCommit(dir, rev string) Snapshot { return Snapshot{dir: dir, rev: rev} }
 
-// WithGit returns the snapshot of a commit with a .git directory of its own: that of a clone, with
-// the history, branches and tags of the repository, and with HEAD at the commit, on the branch if
-// one was named. It has the author's name of the repository's configuration, and no remotes, hooks
-// or other settings. Object files are shared with the repository where the file system has hard
-// links, and are copied otherwise. Review and Export leave this .git out: it stays in the sandbox.
-// A snapshot of a directory is returned unchanged.
+// WithGit returns the snapshot with a .git directory that stays in the sandbox: Review and Export
+// leave it out.
+//
+// In the snapshot of a commit it is that of a clone, with the history, branches and tags of the
+// repository, and with HEAD at the commit, on the branch if one was named. It has the author's name
+// of the repository's configuration, and no remotes, hooks or other settings. Object files are
+// shared with the repository where the file system has hard links, and are copied otherwise. In the
+// snapshot of a directory it is the one that is there.
 func (s Snapshot) WithGit() Snapshot {
-	if _, ok := s.layer(); !ok && s.rev != "" {
+	if _, ok := s.layer(); !ok {
 		s.git = true
 	}
 	return s
