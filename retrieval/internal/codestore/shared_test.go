@@ -86,7 +86,7 @@ func TestLockWaitsAndEnds(t *testing.T) {
 	other := open(t, dir, smallSegments())
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := other.Sync(ctx, scan(t, root), nil); err == nil {
+	if _, err := other.Sync(ctx, scan(t, root), nil, nil); err == nil {
 		t.Error("two writers at a time")
 	}
 	if got, err := contents(other); err != nil || len(got) != 40 {
