@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
@@ -146,7 +144,7 @@ func TestViewIsConsistent(t *testing.T) {
 	if _, err := s.View(); err != ErrClosed {
 		t.Errorf("err = %v", err)
 	}
-	goleak.VerifyNone(t)
+	tier.NoLeaks(t)
 }
 
 func TestValueIsKept(t *testing.T) {
