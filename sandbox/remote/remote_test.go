@@ -26,8 +26,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/sandbox"
 	"github.com/luthier-dev/luthier/sandbox/internal/sandboxtest"
@@ -36,7 +34,7 @@ import (
 func TestMain(m *testing.M) {
 	sandbox.Init()
 	sandboxtest.WaitTogether()
-	goleak.VerifyTestMain(m)
+	tier.Main(m)
 }
 
 const token = "a token of the test's own"
