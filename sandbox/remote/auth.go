@@ -74,6 +74,7 @@ type account struct {
 	mu        sync.Mutex
 	sandboxes int
 	commands  int
+	jobs      int // running, or not acknowledged
 	outputs   int
 	bytes     int64
 	spent     time.Duration

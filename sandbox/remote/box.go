@@ -22,6 +22,7 @@ type box struct {
 	err   error
 	sb    sandbox.Sandbox
 	tree  *tree
+	tools boxTools
 	ttl   time.Duration
 	lease *time.Timer
 
@@ -70,6 +71,7 @@ func (s *Server) enroll(a *account, id string, ttl time.Duration, fill func(cont
 		return nil, err
 	}
 	b = &box{s: s, acc: a, key: key, ready: make(chan struct{}), ttl: ttl}
+	b.tools.ctx, b.tools.cancel = context.WithCancelCause(context.Background()) // ended by close
 	s.boxes[key] = b
 	s.mu.Unlock()
 	// Do not use the request's context: the request may be cut off and repeated.
@@ -118,8 +120,9 @@ func (b *box) close() error {
 		if b.lease != nil {
 			b.lease.Stop()
 		}
+		b.fail = b.tools.close()
 		if b.sb != nil {
-			b.fail = b.sb.Close()
+			b.fail = errors.Join(b.fail, b.sb.Close())
 		}
 		b.fail = errors.Join(b.fail, b.tree.release())
 		b.acc.give(&b.acc.sandboxes)
