@@ -81,7 +81,9 @@ type client struct {
 	base     string
 	token    string
 	http     *http.Client
-	own      bool // the client made http and closes its idle connections
+	own      bool      // the client made http and closes its idle connections
+	pipe     *pipeConn // http's only connection, or nil
+	finish   func()    // waits for the end of what the pipe belongs to
 	patience time.Duration
 	id       string
 	acks     acks
@@ -256,6 +258,10 @@ func (c *client) Close() error {
 	c.work.Wait()
 	if c.own {
 		c.http.CloseIdleConnections()
+	}
+	if c.pipe != nil {
+		err = errors.Join(err, c.pipe.Close())
+		c.finish()
 	}
 	return err
 }

@@ -35,6 +35,9 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Init()
+	if dir := os.Getenv("TEST_TOOLHOST"); dir != "" {
+		os.Exit(toolhost(dir))
+	}
 	sandboxtest.WaitTogether()
 	goleak.VerifyTestMain(m)
 }

@@ -49,6 +49,7 @@ type Server struct {
 	cfg      Config
 	accounts []*account
 	mux      *http.ServeMux
+	pipe     *pipeRules // of a server over a pipe; nil for others
 	ctx      context.Context // ends when the server is closed
 	cancel   context.CancelFunc
 	work     sync.WaitGroup
