@@ -135,7 +135,7 @@ func (b *box) close() error {
 		if b.lease != nil {
 			b.lease.Stop()
 		}
-		b.fail = b.tools.close()
+		b.fail = b.tools.close(b.s.grace)
 		if b.sb != nil {
 			b.fail = errors.Join(b.fail, b.sb.Close())
 		}

@@ -46,8 +46,8 @@ func (t *boxTools) enter(b *box) (box Toolbox, leave func(), err error) {
 	return t.box, sync.OnceFunc(t.users.Done), nil
 }
 
-// close ends all calls and the toolbox.
-func (t *boxTools) close() error {
+// close ends all calls and the toolbox. Calls have a time of grace to return.
+func (t *boxTools) close(grace time.Duration) error {
 	t.cancel(sandbox.ErrClosed) // an opening too, which holds the lock
 	t.mu.Lock()
 	t.closed = true
@@ -61,7 +61,7 @@ func (t *boxTools) close() error {
 		t.users.Wait()
 		close(left)
 	}()
-	late := time.NewTimer(callGrace)
+	late := time.NewTimer(grace)
 	defer late.Stop()
 	select {
 	case <-left:

@@ -171,7 +171,7 @@ func (s *Server) perform(ctx context.Context, c *call, box Toolbox, q callReques
 	select {
 	case o = <-done:
 	case <-ctx.Done():
-		late := time.NewTimer(callGrace)
+		late := time.NewTimer(s.grace)
 		defer late.Stop()
 		select {
 		case o = <-done:
@@ -194,7 +194,11 @@ func (s *Server) execute(ctx context.Context, c *call, box Toolbox, q callReques
 	}
 	if q.Digest != "" {
 		p, err := prepare(ctx, box, q.ToolRequest)
-		if err != nil {
+		var own *ToolError
+		switch {
+		case errors.As(err, &own) && ctx.Err() == nil: // it was fine when it was approved
+			return nil, fmt.Errorf("%s: %w: now %v", q.Name, ErrChanged, err)
+		case err != nil:
 			return nil, err
 		}
 		if p.Digest != q.Digest {

@@ -181,14 +181,14 @@ func TestPipeEnds(t *testing.T) {
 	}
 	p := sb.c.pipe.ReadWriteCloser.(*command)
 	_ = p.in.Close() // as if this program had been killed
-	if err := <-going; !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), "the command ended") {
+	if err := <-going; !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), "connection to the far side has ended") {
 		t.Errorf("a call while the connection ended: %v", err)
 	}
 	<-p.done
 	if _, err := os.Stat("/proc/" + strings.TrimSpace(string(pid))); err == nil {
 		t.Error("the far side has ended, but not what it started")
 	}
-	if _, err := tools.Call(t.Context(), request("read", fileArgs{Path: "a.txt"}), ToolHandlers{}); err == nil || errors.Is(err, ErrLost) || !strings.Contains(err.Error(), "connection to the far side has ended") {
+	if _, err := tools.Call(t.Context(), request("read", fileArgs{Path: "a.txt"}), ToolHandlers{}); err == nil || errors.Is(err, ErrLost) || !strings.Contains(err.Error(), "the command ended: exit status 0") {
 		t.Errorf("a call after that: %v", err)
 	}
 	if _, err := sb.Exec(t.Context(), sandbox.Cmd{Args: []string{"true"}}); err == nil {

@@ -181,7 +181,7 @@ func (p *command) Write(b []byte) (int, error) { return p.in.Write(b) }
 // for which an error waits for the status of a command that is about to end.
 const (
 	commandWait = 10 * time.Second
-	endWait     = time.Second
+	endWait     = 3 * time.Second
 )
 
 // Close ends the command's input and output, and kills the command if it does not end by that.

@@ -49,7 +49,8 @@ type Server struct {
 	cfg      Config
 	accounts []*account
 	mux      *http.ServeMux
-	pipe     *pipeRules // of a server over a pipe; nil for others
+	pipe     *pipeRules      // of a server over a pipe; nil for others
+	grace    time.Duration   // callGrace
 	ctx      context.Context // ends when the server is closed
 	cancel   context.CancelFunc
 	work     sync.WaitGroup
@@ -101,7 +102,7 @@ func newServer(cfg Config) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{cfg: cfg, boxes: map[string]*box{}, runs: map[string]*run{}, calls: map[string]*call{}, stores: map[string]*store{}, outs: map[string]*output{}}
+	s := &Server{cfg: cfg, grace: callGrace, boxes: map[string]*box{}, runs: map[string]*run{}, calls: map[string]*call{}, stores: map[string]*store{}, outs: map[string]*output{}}
 	names := map[string]bool{}
 	for _, t := range cfg.Tenants {
 		if err := t.check(); err != nil {

@@ -11,8 +11,10 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/luthier-dev/luthier/internal/wait"
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
@@ -65,8 +67,12 @@ func (t *Tools) checkpoint(ctx context.Context, op, arg string) (id string, err 
 	return id, toolWord(op, err)
 }
 
-// cancelWait is the time for which a call that was cancelled is waited for.
-const cancelWait = 2 * time.Second
+// cancelWait is the time for which a call that was cancelled is waited for. deadlineWait is the time
+// that the server has to notice a deadline by itself, so that the call ends by that.
+const (
+	cancelWait   = 2 * time.Second
+	deadlineWait = 300 * time.Millisecond
+)
 
 // caller follows a call to its end.
 type caller struct {
@@ -85,6 +91,7 @@ type caller struct {
 	end    callEnd
 	asked  int
 	asks   sync.WaitGroup
+	known  atomic.Bool // the end was seen
 }
 
 // run makes a call and follows it.
@@ -110,10 +117,16 @@ func (t *Tools) run(ctx context.Context, path string, q callRequest, h ToolHandl
 	var over context.CancelFunc
 	call.ctx, over = context.WithCancel(reading)
 	defer context.AfterFunc(ctx, func() {
-		t.c.spawn(call.abort)
+		t.c.spawn(func() {
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				_ = wait.For(call.ctx, deadlineWait)
+			}
+			call.abort()
+		})
 		time.AfterFunc(cancelWait, func() { stop(context.Cause(ctx)) })
 	})()
 	err = t.c.retryFrom(reading, &call.at, func() error { return call.read(reading) })
+	call.known.Store(err == nil)
 	over()
 	call.asks.Wait()
 	if err != nil {
@@ -146,7 +159,9 @@ func (f *caller) failed(err error) error {
 func (f *caller) abort() {
 	ctx, cancel := context.WithTimeout(f.c.ctx, f.c.patience)
 	defer cancel()
-	_ = f.c.call(ctx, "POST", "/v1/calls/"+f.id+"/cancel", nil, nil)
+	if !f.known.Load() {
+		_ = f.c.call(ctx, "POST", "/v1/calls/"+f.id+"/cancel", nil, nil)
+	}
 }
 
 // read reads the log until it ends or is cut off. As long as it is unknown whether the server has
