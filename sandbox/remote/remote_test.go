@@ -33,6 +33,9 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Init()
+	if dir := os.Getenv("TEST_TOOLHOST"); dir != "" {
+		os.Exit(toolhost(dir))
+	}
 	sandboxtest.WaitTogether()
 	tier.Main(m)
 }
@@ -603,7 +606,7 @@ func FuzzFrames(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		fo := &follower{s: sandbox.Spawn{Stdout: null, Stderr: null}}
-		err := fo.frames(bytes.NewReader(b))
+		err := fo.frames(bytes.NewReader(b), fo.frame)
 		if fo.at > int64(len(b)) || err == nil != fo.over {
 			t.Fatalf("at %d of %d, %v", fo.at, len(b), err)
 		}
