@@ -134,14 +134,8 @@ func sameState(a, b fs.FileInfo) bool {
 
 // readDir lists a directory through the root, sorted by name, without temporary files.
 func (w opened) readDir(rel string) ([]fs.DirEntry, error) {
-	d, err := regular.OpenDirIn(w.root, rel)
-	if err != nil {
-		return nil, show.Cause(err)
-	}
-	defer d.Close()
-	entries, err := d.ReadDir(-1)
+	entries, err := regular.ReadDirIn(w.root, rel)
 	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return isTempName(e.Name()) })
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	if err != nil {
 		return entries, show.Cause(err)
 	}
