@@ -88,7 +88,7 @@ func (g *grepper) close() {
 }
 
 // open opens a regular file.
-func (g *grepper) open(rel string) (*os.File, error) {
+func (g *grepper) open(rel string) (*os.File, fs.FileInfo, error) {
 	dir := path.Dir(rel)
 	if g.in == nil || dir != g.dir {
 		g.close()
@@ -97,34 +97,32 @@ func (g *grepper) open(rel string) (*os.File, error) {
 			in, err = regular.OpenRootIn(g.w.root, dir)
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		g.dir, g.in = dir, in
 	}
-	return regular.OpenIn(g.in, path.Base(rel), os.O_RDONLY)
+	return regular.OpenInfoIn(g.in, path.Base(rel), os.O_RDONLY)
 }
 
 // file searches one file. A file that has vanished is left out; one that cannot be read is counted.
 func (g *grepper) file(rel string) {
-	f, err := g.open(rel)
+	f, info, err := g.open(rel)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, regular.ErrNotRegular):
 	case err != nil:
 		g.found.unreadable()
 	default:
-		g.search(rel, f)
+		g.search(rel, f, info.Size())
 	}
 }
 
 // search searches an open file, and closes it.
-func (g *grepper) search(rel string, f *os.File) {
+func (g *grepper) search(rel string, f *os.File, size int64) {
 	defer f.Close()
 	j, limits := g.j, g.w.cfg.Limits
-	if j.p.multiline {
-		if info, err := f.Stat(); err != nil || info.Size() > int64(limits.FileBytes) {
-			g.found.tooLarge()
-			return
-		}
+	if j.p.multiline && size > int64(limits.FileBytes) {
+		g.found.tooLarge()
+		return
 	}
 	s := &grepScan{p: j.p, before: j.before, after: j.after, maxLines: j.keep, lineBytes: limits.LineBytes, size: g.w.grepPiece, single: !j.from.info.IsDir()}
 	s.out.rel = rel
@@ -132,7 +130,7 @@ func (g *grepper) search(rel string, f *os.File) {
 		g.buf = make([]byte, 0, g.w.grepPiece)
 	}
 	var err error
-	g.buf, err = s.run(g.ctx, f, g.buf[:0])
+	g.buf, err = s.run(g.ctx, f, size, g.buf[:0])
 	switch {
 	case errors.Is(err, errBinary):
 	case err != nil:
@@ -146,7 +144,7 @@ var errBinary = errors.New("binary file")
 
 // run reads f in pieces of whole lines. For a multiline pattern, and for files that are not UTF-8,
 // it reads the whole rest of the file.
-func (s *grepScan) run(ctx context.Context, f io.Reader, buf []byte) ([]byte, error) {
+func (s *grepScan) run(ctx context.Context, f io.Reader, size int64, buf []byte) ([]byte, error) {
 	first, whole := true, s.p.multiline
 	for {
 		if err := ctx.Err(); err != nil {
@@ -157,9 +155,17 @@ func (s *grepScan) run(ctx context.Context, f io.Reader, buf []byte) ([]byte, er
 			copy(grown, buf)
 			buf = grown
 		}
-		n, err := io.ReadFull(f, buf[len(buf):cap(buf)])
-		end := err == io.EOF || err == io.ErrUnexpectedEOF
-		if err != nil && !end {
+		room := buf[len(buf):cap(buf)]
+		small := first && size > 0 && size < int64(len(room))
+		if small {
+			room = room[:size] // the file is read at once, without looking for its end
+		}
+		n, err := io.ReadFull(f, room)
+		end := small || err == io.EOF || err == io.ErrUnexpectedEOF
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			err = nil
+		}
+		if err != nil {
 			return buf, err
 		}
 		fresh := buf[len(buf) : len(buf)+n]

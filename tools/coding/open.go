@@ -22,17 +22,9 @@ func (w opened) openFile(t target) (*os.File, fs.FileInfo, error) {
 	if err := w.checkRegular(t); err != nil {
 		return nil, nil, err
 	}
-	f, err := regular.OpenIn(w.root, t.rel, os.O_RDONLY)
+	f, info, err := regular.OpenInfoIn(w.root, t.rel, os.O_RDONLY)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", show.Path(t.rel), show.Cause(err))
-	}
-	info, err := f.Stat()
-	if err == nil {
-		err = w.checkRegular(target{t.rel, info})
-	}
-	if err != nil {
-		f.Close()
-		return nil, nil, err
 	}
 	return f, info, nil
 }
