@@ -90,6 +90,7 @@ type caller struct {
 	result []byte
 	end    callEnd
 	asked  int
+	open   atomic.Int32 // questions without an answer
 	asks   sync.WaitGroup
 	known  atomic.Bool // the end was seen
 }
@@ -267,7 +268,13 @@ func (f *caller) question(data []byte) error {
 		return fmt.Errorf("the server sends question %d, want %d", q.N, f.asked)
 	}
 	f.asked++
-	f.asks.Go(func() { f.reply(q) })
+	if f.open.Add(1) > 2*maxQuestions { // more than the server allows, since its view of an answer is ahead
+		return fmt.Errorf("the server asks more than %d questions at once", 2*maxQuestions)
+	}
+	f.asks.Go(func() {
+		f.reply(q)
+		f.open.Add(-1)
+	})
 	return nil
 }
 

@@ -205,7 +205,7 @@ func readFrame(r io.Reader, buf []byte) (kind byte, data []byte, err error) {
 	}
 	n := binary.BigEndian.Uint32(head[1:])
 	if head[0] < frameStdout || head[0] > frameCall || n > maxFrame {
-		return 0, buf[:0], fmt.Errorf("frame of kind %d with %d bytes", head[0], n)
+		return 0, buf[:0], final{fmt.Errorf("frame of kind %d with %d bytes", head[0], n)}
 	}
 	if uint32(cap(buf)) < n {
 		buf = make([]byte, n)
