@@ -79,6 +79,15 @@ func TestServerKilledDuringCall(t *testing.T) {
 	if status != http.StatusOK || !bytes.Contains(log, []byte("once")) {
 		t.Fatalf("%d %s", status, log)
 	}
+	for i := 0; ; i++ { // results are kept in memory for a moment
+		if found, _ := filepath.Glob(dir + "/state/calls/*/" + done); len(found) == 1 {
+			break
+		}
+		if i > 2000 {
+			t.Fatal("the result is in no file")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 	count := filepath.Join(t.TempDir(), "count")
 	_, err = sb.Tools().Call(t.Context(), request("run", fileArgs{Script: "echo ran >> " + count + "; echo on; exec sleep 3"}), ToolHandlers{Output: func(sandbox.Stream, []byte) {
 		kill()
