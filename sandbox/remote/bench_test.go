@@ -23,7 +23,7 @@ type discard struct{ ToolOutput }
 func (discard) Progress(string)               {}
 func (discard) Output(sandbox.Stream, []byte) {}
 
-// BenchmarkToolCall measures what forwarding adds to a call: over HTTP on loopback, and over a pipe.
+// BenchmarkToolCall measures what forwarding adds to a call, over HTTP on loopback and over a pipe.
 func BenchmarkToolCall(b *testing.B) {
 	type caller interface {
 		Call(context.Context, ToolRequest, ToolHandlers) (json.RawMessage, error)

@@ -15,7 +15,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// call is a call of a tool on the server, or an operation on checkpoints, which is run once as well.
+// call holds a call of a tool on the server, or an operation on checkpoints, which also runs once.
 type call struct {
 	*job
 	cancel context.CancelCauseFunc // nil if an earlier server ran it
@@ -140,7 +140,7 @@ func (s *Server) newCall(a *account, req *http.Request, id string, data, name []
 	return c, nil
 }
 
-// outcome is what a call returned.
+// outcome holds what a call returned.
 type outcome struct {
 	value json.RawMessage
 	err   error

@@ -64,7 +64,7 @@ func startServer(t *testing.T, dir string) (kill func()) {
 // it is not run again. The result of a call that had ended before is still there, under its name
 // only.
 //
-// Evidence: remote · A server that is killed during a tool call leaves an unknown outcome, never a second run
+// Evidence: remote · A server killed during a tool call leaves an unknown outcome, no second run
 func TestServerKilledDuringCall(t *testing.T) {
 	tier.Normal(t)
 	dir, err := os.MkdirTemp("", "k*") // short, for a socket

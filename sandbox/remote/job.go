@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// job is what a client started under a name of its choice and follows by its log: a command or a
-// call of a tool. It outlives its sandbox until the client has acknowledged its end.
+// job holds a command or a call of a tool, which a client started under a name of its choice and
+// follows by its log. It outlives its sandbox until the client has acknowledged its end.
 type job struct {
 	acc *account
 	id  string

@@ -67,8 +67,8 @@ func (t *Tools) checkpoint(ctx context.Context, op, arg string) (id string, err 
 	return id, toolWord(op, err)
 }
 
-// cancelWait is the time for which a call that was cancelled is waited for. deadlineWait is the time
-// that the server has to notice a deadline by itself, so that the call ends by that.
+// cancelWait is the time for which Call waits for the end of a cancelled call. deadlineWait is the
+// time that the server has to notice a deadline by itself, so that the call ends by that.
 const (
 	cancelWait   = 2 * time.Second
 	deadlineWait = 300 * time.Millisecond
