@@ -58,9 +58,12 @@ type Config struct {
 // agents and is safe for concurrent use.
 type Workspace struct {
 	cfg       Config
-	dir       string // absolute, as given
-	real      string // dir without symbolic links
-	root      *os.Root
+	dir       string   // absolute, as given
+	name      string   // dir without symbolic links, or the tree's name: text, if onHost is not set
+	id        string   // of the tree; in place the same as name
+	onHost    bool     // name is a directory of this machine
+	top       *os.Root // of that directory; nil if it is opened by tree
+	tree      Tree
 	folds     bool // the file system treats A and a as the same name
 	locks     pathLocks
 	views     viewStore
@@ -103,11 +106,17 @@ func open(dir string, cfg Config) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Workspace{cfg: cfg, dir: abs, real: real, root: root, grepPiece: grepPiece, rgSilence: rgSilence}
+	w := &Workspace{dir: abs, name: real, id: real, onHost: true, top: root}
+	w.complete(cfg)
 	w.folds = foldsCase(root)
-	w.views.limit = cfg.Limits.ShownBytes
-	w.recover()
+	opened{w, root}.recover()
 	return w, nil
+}
+
+// complete sets the fields that every workspace has. cfg is complete.
+func (w *Workspace) complete(cfg Config) {
+	w.cfg, w.grepPiece, w.rgSilence = cfg, grepPiece, rgSilence
+	w.views.limit = cfg.Limits.ShownBytes
 }
 
 // complete fills in defaults and returns an error that names the first invalid field.
@@ -144,14 +153,18 @@ func (c *Config) complete() error {
 	return nil
 }
 
-// Dir returns the absolute path of the directory, without symbolic links.
-func (w *Workspace) Dir() string { return w.real }
+// Dir returns the absolute path of the directory, without symbolic links. Of a tree it returns the
+// name, by which no file can be opened.
+func (w *Workspace) Dir() string { return w.name }
 
 // Close stops everything that the tools have started and releases the directory. Closing twice is
 // harmless.
 func (w *Workspace) Close() error {
 	w.closeOnce.Do(func() {
-		w.closeErr = errors.Join(w.procClose(), w.root.Close())
+		w.closeErr = w.procClose()
+		if w.top != nil {
+			w.closeErr = errors.Join(w.closeErr, w.top.Close())
+		}
 	})
 	return w.closeErr
 }

@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
@@ -35,7 +36,7 @@ type change struct {
 // leaves some of them old and some new, and it leaves temporary files, which later writes remove.
 //
 // A file that a rename would harm is written in place; the result says so. See inplace.go.
-func (w *Workspace) commit(ctx context.Context, changes []change) (note string, err error) {
+func (w opened) commit(ctx context.Context, changes []change) (note string, err error) {
 	if err := w.checkObeyed(ctx, changes); err != nil {
 		return "", err
 	}
@@ -48,7 +49,10 @@ func (w *Workspace) commit(ctx context.Context, changes []change) (note string, 
 			return "", errors.Join(fmt.Errorf("%s: %w", show.Path(c.at.rel), err), tx.rollback())
 		}
 	}
-	unlock, err := lockRoot(ctx, w.root)
+	unlock, err := w.lockTop(ctx)
+	if errors.Is(err, errTreeLocked) { // the state of each file is compared all the same
+		unlock, err = func() {}, nil
+	}
 	if err != nil {
 		return "", errors.Join(err, tx.rollback())
 	}
@@ -63,8 +67,23 @@ func (w *Workspace) commit(ctx context.Context, changes []change) (note string, 
 	return strings.Join(tx.notes, "; "), nil
 }
 
+// treeLockWait limits the wait for the lock of a sandbox's tree, which its commands may hold for ever.
+const treeLockWait = 100 * time.Millisecond
+
+// lockTop takes the lock that workspaces on the same directory share.
+func (w opened) lockTop(ctx context.Context) (unlock func(), err error) {
+	if !w.onHost {
+		var cancel func()
+		ctx, cancel = context.WithTimeoutCause(ctx, treeLockWait, errTreeLocked)
+		defer cancel()
+	}
+	return lockRoot(ctx, w.root)
+}
+
+var errTreeLocked = errors.New("a command holds the lock of the workspace's directory (flock)")
+
 type transaction struct {
-	w      *Workspace
+	w      opened
 	staged []stagedChange
 	dirs   []string // created for new files, outermost first
 	notes  []string // for the model
@@ -132,7 +151,7 @@ func (tx *transaction) stage(c change) error {
 }
 
 // canStay reports whether a file can be written in place.
-func (w *Workspace) canStay(t target) bool {
+func (w opened) canStay(t target) bool {
 	f := w.inPlace(t)
 	if f == nil {
 		return false
@@ -174,7 +193,7 @@ func (tx *transaction) makeDirs(dir string) error {
 
 // writeTemp writes c's content under the name temp, with the final permissions of the file, and
 // syncs it to disk.
-func (w *Workspace) writeTemp(temp string, c change) error {
+func (w opened) writeTemp(temp string, c change) error {
 	mode := fs.FileMode(0o600) // nobody else can read it before it has the old file's permissions
 	if c.at.info == nil {
 		if mode = c.mode.Perm(); mode == 0 {
@@ -212,7 +231,7 @@ func (w *Workspace) writeTemp(temp string, c change) error {
 
 // fill writes data. With a fault hook it writes small pieces, so that a test can stop after any of
 // them.
-func (w *Workspace) fill(f *os.File, temp string, data []byte) error {
+func (w opened) fill(f *os.File, temp string, data []byte) error {
 	piece := len(data)
 	if w.fault != nil {
 		piece = max(1, len(data)/8)
@@ -274,7 +293,7 @@ func (tx *transaction) apply(s *stagedChange, keep bool) error {
 // unchanged checks that the file still has the state on which the change is based, and reports
 // whether it exists. It also compares the content, because a file system clock with a resolution of
 // milliseconds can hide a quick change.
-func (w *Workspace) unchanged(c change) (existed bool, err error) {
+func (w opened) unchanged(c change) (existed bool, err error) {
 	changed := errors.New("somebody else changed the file just now; read it again and repeat the change")
 	now, err := w.root.Lstat(c.at.rel)
 	switch {
@@ -320,7 +339,7 @@ func (tx *transaction) keep(s *stagedChange) error {
 
 // placeNew moves temp to rel, where nothing may exist. Unlike a rename, a link fails if somebody
 // else has created the file first.
-func (w *Workspace) placeNew(temp, rel string) error {
+func (w opened) placeNew(temp, rel string) error {
 	err := w.root.Link(temp, rel)
 	if errors.Is(err, fs.ErrExist) {
 		return errors.New("somebody else made the file just now; read it first")

@@ -56,13 +56,13 @@ func child(dir, n string) {
 	ctx := context.Background()
 	switch n {
 	case "rights":
-		_, err := w.write(ctx, writeIn{Path: "sub/new.txt", Content: "x"})
+		_, err := inside(w).write(ctx, writeIn{Path: "sub/new.txt", Content: "x"})
 		fmt.Println(err)
-		_, err = w.edit(ctx, editIn{Path: "sub/f", Old: "a", New: "b"})
+		_, err = inside(w).edit(ctx, editIn{Path: "sub/f", Old: "a", New: "b"})
 		fmt.Println(err)
-		_, err = w.read(ctx, readIn{Path: "sub/hidden"})
+		_, err = inside(w).read(ctx, readIn{Path: "sub/hidden"})
 		fmt.Println(err)
-		out, err := w.grep(ctx, grepIn{Pattern: "a"})
+		out, err := inside(w).grep(ctx, grepIn{Pattern: "a"})
 		fmt.Println(out, err)
 		return
 	case "in place":
@@ -71,7 +71,7 @@ func child(dir, n string) {
 	case "forever":
 		for i := 0; ; i++ {
 			text := strings.Repeat(fmt.Sprintf("%08d\n", i), 500)
-			if _, err := w.write(ctx, writeIn{Path: "f", Content: text, Overwrite: true}); err != nil {
+			if _, err := inside(w).write(ctx, writeIn{Path: "f", Content: text, Overwrite: true}); err != nil {
 				fmt.Println(err)
 				os.Exit(1)
 			}
@@ -90,7 +90,7 @@ func child(dir, n string) {
 	if link {
 		patch = linkedPatch
 	}
-	if _, err := w.applyPatch(ctx, patchIn{Patch: patch}); err != nil {
+	if _, err := inside(w).applyPatch(ctx, patchIn{Patch: patch}); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}

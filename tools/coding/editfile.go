@@ -34,7 +34,7 @@ func (in editIn) list() []replacement {
 }
 
 func (w *Workspace) editTool() (agent.Tool, error) {
-	call, effects := guarded(w, "edit", w.edit, func(in editIn) agent.Effects {
+	call, effects := guarded(w, "edit", changing(w, opened.edit), func(w opened, in editIn) agent.Effects {
 		return w.mark(w.writeEffects(in.Path), []string{in.Path}, func() ([]fileChange, error) { return w.editChanges(in) })
 	})
 	return newTool("edit", call, toolParts[editIn]{
@@ -45,11 +45,11 @@ func (w *Workspace) editTool() (agent.Tool, error) {
 }
 
 func (w *Workspace) describeEdit(in editIn) agent.CallDescription {
-	d := agent.CallDescription{Title: "edit " + show.Path(in.Path), Where: w.real}
+	d := agent.CallDescription{Title: "edit " + show.Path(in.Path), Where: w.name}
 	if n := len(in.list()); n > 1 {
 		d.Title += fmt.Sprintf(" (%d replacements)", n)
 	}
-	cur, err := w.current(in.Path)
+	cur, err := w.now(in.Path)
 	if err != nil {
 		return d
 	}
@@ -59,7 +59,7 @@ func (w *Workspace) describeEdit(in editIn) agent.CallDescription {
 	return d
 }
 
-func (w *Workspace) edit(ctx context.Context, in editIn) (string, error) {
+func (w opened) edit(ctx context.Context, in editIn) (string, error) {
 	if len(in.Edits) > 0 && (in.Old != "" || in.New != "") {
 		return "", errors.New("give either old and new, or edits, not both")
 	}

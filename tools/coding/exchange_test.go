@@ -23,13 +23,13 @@ func useAll(dir string) {
 	defer w.Close()
 	w.rgSilence = 200 * time.Millisecond
 	for _, op := range []string{"status", "diff", "log", "show", "blame"} {
-		_, _ = w.git(ctx, gitIn{Op: op, Path: map[string]string{"blame": "a"}[op]})
+		_, _ = inside(w).git(ctx, gitIn{Op: op, Path: map[string]string{"blame": "a"}[op]})
 	}
-	_, _ = w.read(ctx, readIn{Path: "a"})
-	_, _ = w.grep(ctx, grepIn{Pattern: "a"})
-	_, _ = w.list(ctx, listIn{})
-	_, _ = w.plantedRepository(), w.otherToolchain("sub")
-	_, _ = w.write(ctx, writeIn{Path: "sub/new", Content: "x"})
+	_, _ = inside(w).read(ctx, readIn{Path: "a"})
+	_, _ = inside(w).grep(ctx, grepIn{Pattern: "a"})
+	_, _ = inside(w).list(ctx, listIn{})
+	_, _ = inside(w).plantedRepository(), inside(w).otherToolchain("sub")
+	_, _ = inside(w).write(ctx, writeIn{Path: "sub/new", Content: "x"})
 }
 
 // TestNothingElseThanFilesIsOpened checks that opening a workspace and every tool that reads it end
@@ -84,7 +84,7 @@ func TestHeldLock(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	regulartest.Within(t, func() {
-		if _, err := w.write(ctx, writeIn{Path: "a", Content: "x"}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := inside(w).write(ctx, writeIn{Path: "a", Content: "x"}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a write with the lock held: %v", err)
 		}
 	})
@@ -92,7 +92,7 @@ func TestHeldLock(t *testing.T) {
 		t.Errorf("it left %v", names)
 	}
 	d.Close()
-	if _, err := w.write(t.Context(), writeIn{Path: "a", Content: "x"}); err != nil {
+	if _, err := inside(w).write(t.Context(), writeIn{Path: "a", Content: "x"}); err != nil {
 		t.Errorf("a write with the lock released: %v", err)
 	}
 }

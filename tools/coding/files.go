@@ -36,7 +36,7 @@ func newTool[In, Out any](name string, fn func(context.Context, In) (Out, error)
 }
 
 // readEffects are the effects of a call that reads the file or directory p.
-func (w *Workspace) readEffects(p string) agent.Effects {
+func (w opened) readEffects(p string) agent.Effects {
 	t, err := w.resolve(p)
 	if err != nil {
 		return w.outside(agent.ReadOnly(p), err)
@@ -50,7 +50,7 @@ func (w *Workspace) readEffects(p string) agent.Effects {
 }
 
 // writeEffects are the effects of a call that writes the files ps.
-func (w *Workspace) writeEffects(ps ...string) agent.Effects {
+func (w opened) writeEffects(ps ...string) agent.Effects {
 	e := agent.Writing()
 	var bad error
 	for _, p := range ps {

@@ -34,7 +34,7 @@ type gitIn struct {
 const gitTimeout = 90 * time.Second
 
 func (w *Workspace) gitTool() (agent.Tool, error) {
-	return newTool("git", w.git, toolParts[gitIn]{
+	return newTool("git", reading(w, opened.git), toolParts[gitIn]{
 		any:     agent.ReadOnly("."),
 		effects: func(gitIn) agent.Effects { return agent.ReadOnly(".") },
 		describe: titled(func(in gitIn) string {
@@ -45,7 +45,7 @@ func (w *Workspace) gitTool() (agent.Tool, error) {
 
 var errGitSlow = errors.New("it took too long for this tool; narrow it with path, rev or limit, or use git with shell")
 
-func (w *Workspace) git(ctx context.Context, in gitIn) (string, error) {
+func (w opened) git(ctx context.Context, in gitIn) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, gitTimeout, errGitSlow)
 	defer cancel()
 	g, err := w.openRepo(ctx)
@@ -57,9 +57,12 @@ func (w *Workspace) git(ctx context.Context, in gitIn) (string, error) {
 
 // openRepo opens the repository that contains the workspace. Its objects can be read until ctx
 // ends.
-func (w *Workspace) openRepo(ctx context.Context) (*gitview.Repo, error) {
+func (w opened) openRepo(ctx context.Context) (*gitview.Repo, error) {
+	if !w.onHost {
+		return nil, errors.New("the git tool cannot read this workspace yet; use git with shell")
+	}
 	return gitview.Open(ctx, gitview.Config{
-		Dir: w.real, Root: w.root, Files: gitFiles{w}, Resolve: w.gitPath, Temporary: isTempName,
+		Dir: w.name, Root: w.root, Files: gitFiles{w}, Resolve: w.gitPath, Temporary: isTempName,
 		Attributes:  func() string { return w.small(".gitattributes") },
 		OutputBytes: w.cfg.Proc.OutputBytes, ListEntries: w.cfg.Limits.ListEntries,
 	})
@@ -79,7 +82,7 @@ func (w *Workspace) gitPath(p string) (string, error) {
 }
 
 // gitFiles reads the work tree with the same precautions as the file tools.
-type gitFiles struct{ w *Workspace }
+type gitFiles struct{ w opened }
 
 func (f gitFiles) Open(rel string, info fs.FileInfo) (*os.File, error) {
 	file, _, err := f.w.openFile(target{rel, info})
@@ -95,7 +98,7 @@ func (f gitFiles) ReadDir(rel string) ([]fs.DirEntry, error) { return f.w.readDi
 
 // changedFiles lists the files of the workspace that differ from the last commit, except deleted
 // ones.
-func (w *Workspace) changedFiles(ctx context.Context) ([]string, error) {
+func (w opened) changedFiles(ctx context.Context) ([]string, error) {
 	g, err := w.openRepo(ctx)
 	if err != nil {
 		return nil, err

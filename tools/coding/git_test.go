@@ -559,7 +559,7 @@ func BenchmarkGitStatus(b *testing.B) {
 	b.Run("ours", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			g, err := w.openRepo(context.Background())
+			g, err := inside(w).openRepo(context.Background())
 			must(b, err)
 			_, err = g.Answer(context.Background(), gitview.Query{Op: "status"})
 			must(b, err)

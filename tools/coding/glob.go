@@ -22,9 +22,9 @@ type globIn struct {
 }
 
 func (w *Workspace) globTool() (agent.Tool, error) {
-	return newTool("glob", w.glob, toolParts[globIn]{
+	return newTool("glob", reading(w, opened.glob), toolParts[globIn]{
 		any:      agent.ReadOnly("."),
-		effects:  func(in globIn) agent.Effects { return w.readEffects(orRoot(in.Path)) },
+		effects:  func(in globIn) agent.Effects { return effectsIn(w, orRoot(in.Path), opened.readEffects) },
 		describe: titled(func(in globIn) string { return "glob " + in.Pattern }),
 	})
 }
@@ -45,7 +45,7 @@ func (w *Workspace) limit(asked int) int {
 }
 
 // startDir resolves the directory in which a search starts.
-func (w *Workspace) startDir(p string) (target, error) {
+func (w opened) startDir(p string) (target, error) {
 	t, err := w.resolve(orRoot(p))
 	if err != nil {
 		return t, err
@@ -64,7 +64,7 @@ type globbed struct {
 	mod time.Time
 }
 
-func (w *Workspace) glob(ctx context.Context, in globIn) (string, error) {
+func (w opened) glob(ctx context.Context, in globIn) (string, error) {
 	if in.Pattern == "" {
 		return "", fmt.Errorf("the pattern is empty; use ** for all files")
 	}
@@ -106,7 +106,7 @@ func (w *Workspace) glob(ctx context.Context, in globIn) (string, error) {
 
 // globPattern makes an absolute pattern inside the workspace relative to from.
 func (w *Workspace) globPattern(p, from string) string {
-	for _, base := range []string{w.real, w.dir} {
+	for _, base := range []string{w.name, w.dir} {
 		if rest, ok := strings.CutPrefix(p, base+"/"); ok {
 			if from != "." {
 				rest = strings.TrimPrefix(rest, from+"/")

@@ -31,16 +31,16 @@ type grepIn struct {
 }
 
 func (w *Workspace) grepTool() (agent.Tool, error) {
-	return newTool("grep", w.grep, toolParts[grepIn]{
+	return newTool("grep", reading(w, opened.grep), toolParts[grepIn]{
 		any:      agent.ReadOnly("."),
-		effects:  func(in grepIn) agent.Effects { return w.readEffects(orRoot(in.Path)) },
+		effects:  func(in grepIn) agent.Effects { return effectsIn(w, orRoot(in.Path), opened.readEffects) },
 		describe: titled(func(in grepIn) string { return fmt.Sprintf("grep %q in %s", in.Pattern, show.Path(orRoot(in.Path))) }),
 	})
 }
 
 const maxContext = 50
 
-func (w *Workspace) grep(ctx context.Context, in grepIn) (string, error) {
+func (w opened) grep(ctx context.Context, in grepIn) (string, error) {
 	j, err := w.grepJob(in)
 	if err != nil {
 		return "", err
@@ -52,7 +52,7 @@ func (w *Workspace) grep(ctx context.Context, in grepIn) (string, error) {
 	return w.grepText(in, j, found), nil
 }
 
-func (w *Workspace) grepJob(in grepIn) (*grepJob, error) {
+func (w opened) grepJob(in grepIn) (*grepJob, error) {
 	if in.Pattern == "" {
 		return nil, errors.New("the pattern is empty; give the text or regular expression to look for")
 	}
@@ -85,7 +85,7 @@ func (w *Workspace) grepJob(in grepIn) (*grepJob, error) {
 
 // runGrep searches with ripgrep if that finds the same as the built-in search, and otherwise with
 // the built-in search.
-func (w *Workspace) runGrep(ctx context.Context, j *grepJob, found *grepResults) error {
+func (w opened) runGrep(ctx context.Context, j *grepJob, found *grepResults) error {
 	if !j.from.info.IsDir() {
 		w.grepFile(ctx, j, j.from, make([]byte, 0, w.grepPiece), found)
 		return ctx.Err()
@@ -158,7 +158,7 @@ func (g *grepResults) unreadable() { g.mu.Lock(); g.failed++; g.mu.Unlock() }
 func (g *grepResults) tooLarge()   { g.mu.Lock(); g.oversize++; g.mu.Unlock() }
 
 // grepText returns the result in the form shown to the model.
-func (w *Workspace) grepText(in grepIn, j *grepJob, found *grepResults) string {
+func (w opened) grepText(in grepIn, j *grepJob, found *grepResults) string {
 	found.prune()
 	if found.total == 0 {
 		hint := "try ignore_case, a shorter pattern or another path"

@@ -33,7 +33,7 @@ const (
 )
 
 // grepGo is the built-in search: one goroutine walks, several read and match.
-func (w *Workspace) grepGo(ctx context.Context, j *grepJob, found *grepResults) error {
+func (w opened) grepGo(ctx context.Context, j *grepJob, found *grepResults) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	paths := make(chan target, 256)
@@ -66,7 +66,7 @@ func (w *Workspace) grepGo(ctx context.Context, j *grepJob, found *grepResults) 
 
 // grepFile searches one file and returns its buffer for reuse. Files that vanish or cannot be read
 // are counted.
-func (w *Workspace) grepFile(ctx context.Context, j *grepJob, t target, buf []byte, found *grepResults) []byte {
+func (w opened) grepFile(ctx context.Context, j *grepJob, t target, buf []byte, found *grepResults) []byte {
 	if t.info == nil {
 		info, err := w.root.Lstat(t.rel)
 		if err != nil || !info.Mode().IsRegular() {

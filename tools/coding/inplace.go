@@ -17,7 +17,7 @@ import (
 // first byte changes, a journal holds the old content; see journal.go.
 
 // inPlace opens the file of a change for writing in place. It returns nil if that is not possible.
-func (w *Workspace) inPlace(t target) *os.File {
+func (w opened) inPlace(t target) *os.File {
 	f, err := regular.OpenIn(w.root, t.rel, os.O_WRONLY)
 	if err != nil {
 		return nil
@@ -70,7 +70,7 @@ func (tx *transaction) overwrite(s *stagedChange, why string) error {
 
 // replaceBytes changes the content of an open file from old to data. If that fails it restores old,
 // and if the process is killed the journal does.
-func (w *Workspace) replaceBytes(f *os.File, rel string, old, data []byte) error {
+func (w opened) replaceBytes(f *os.File, rel string, old, data []byte) error {
 	j, err := w.openJournal(rel, old, data)
 	if err != nil {
 		return err

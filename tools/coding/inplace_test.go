@@ -138,7 +138,7 @@ func TestJournalsAreNotTrusted(t *testing.T) {
 	real, err := filepath.EvalSymlinks(dir)
 	must(t, err)
 	w := openAt(t, dir, Config{})
-	j, err := w.openJournal("f", []byte("evil"), []byte("old more"))
+	j, err := inside(w).openJournal("f", []byte("evil"), []byte("old more"))
 	must(t, err)
 	must(t, os.Chmod(filepath.Join(real, j.name), 0o644)) // as git writes it
 	openAt(t, dir, Config{})
@@ -153,7 +153,7 @@ func TestJournalsAreNotTrusted(t *testing.T) {
 // childInPlace edits the files of TestInPlaceElsewhere.
 func childInPlace(ctx context.Context, w *Workspace) {
 	for _, f := range []string{"mounted", "closed/f", "shared/f"} {
-		out, err := w.edit(ctx, editIn{Path: f, Old: "old", New: "new"})
+		out, err := inside(w).edit(ctx, editIn{Path: f, Old: "old", New: "new"})
 		fmt.Println(out, err)
 	}
 }

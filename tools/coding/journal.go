@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -40,19 +41,20 @@ type journalHead struct {
 }
 
 const (
-	undoSuffix = ".undo"
-	maxJournal = 1 << 30            // bytes of a journal that are read
-	undoAge    = 7 * 24 * time.Hour // a journal that fits nothing any more is kept so long
+	undoSuffix     = ".undo"
+	maxJournal     = 1 << 30            // bytes of a journal that are read
+	maxJournalHead = 64 << 10           // bytes of a journal besides the contents
+	undoAge        = 7 * 24 * time.Hour // a journal that fits nothing any more is kept so long
 )
 
-func (w *Workspace) openJournal(rel string, old, data []byte) (*journal, error) {
+func (w opened) openJournal(rel string, old, data []byte) (*journal, error) {
 	if err := w.step("journal", rel); err != nil {
 		return nil, err
 	}
 	sum := sha256.New()
 	sum.Write(old)
 	sum.Write(data)
-	head, err := json.Marshal(journalHead{w.real, rel, len(old), len(data), hex.EncodeToString(sum.Sum(nil))})
+	head, err := json.Marshal(journalHead{w.id, rel, len(old), len(data), hex.EncodeToString(sum.Sum(nil))})
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +65,9 @@ func (w *Workspace) openJournal(rel string, old, data []byte) (*journal, error) 
 	if err == nil {
 		return j, nil
 	}
+	if !w.onHost {
+		return nil, noJournal(err)
+	}
 	if j.root, err = cacheRoot(true); err == nil {
 		j.own = true
 		if err = j.create(content); err == nil {
@@ -70,7 +75,11 @@ func (w *Workspace) openJournal(rel string, old, data []byte) (*journal, error) 
 		}
 		j.root.Close()
 	}
-	return nil, fmt.Errorf("there is no place for a copy of the old content, in case of a crash: %w; nothing was changed", show.Cause(err))
+	return nil, noJournal(err)
+}
+
+func noJournal(err error) error {
+	return fmt.Errorf("there is no place for a copy of the old content, in case of a crash: %w; nothing was changed", show.Cause(err))
 }
 
 // cacheRoot opens the directory for journals outside of workspaces.
@@ -119,31 +128,34 @@ func (j *journal) remove() {
 
 // recover restores the files whose writing in place was interrupted. A problem with that does not
 // keep the workspace from opening: the journal stays for the next time.
-func (w *Workspace) recover() {
+func (w opened) recover() {
 	w.recoverFrom(w.root)
+	if !w.onHost {
+		return
+	}
 	if root, err := cacheRoot(false); err == nil {
 		w.recoverFrom(root)
 		root.Close()
 	}
 }
 
-func (w *Workspace) recoverFrom(root *os.Root) {
+func (w opened) recoverFrom(root *os.Root) {
 	if len(journals(root)) == 0 {
 		return
 	}
-	unlock, err := lockRoot(context.Background(), w.root) // whoever is writing in place now holds this lock
+	unlock, err := w.lockTop(context.Background()) // whoever is writing in place now holds this lock
 	if err != nil {
 		return // the journals stay for the next time
 	}
 	defer unlock()
 	for _, name := range journals(root) {
-		head, old, data, err := readJournal(root, name)
+		head, old, data, err := w.readJournal(root, name)
 		switch {
 		case err != nil:
 			if info, err := root.Lstat(name); err == nil && time.Since(info.ModTime()) > tempAge {
 				_ = root.Remove(name) // it was never complete, so the file was not touched
 			}
-		case head.Workspace != w.real: // of another one, or not from here
+		case head.Workspace != w.id: // of another one, or not from here
 		case w.undo(head.Path, old, data):
 			_ = root.Remove(name)
 		default:
@@ -171,9 +183,9 @@ func journals(root *os.Root) []string {
 	return out
 }
 
-func readJournal(root *os.Root, name string) (head journalHead, old, data []byte, err error) {
+func (w opened) readJournal(root *os.Root, name string) (head journalHead, old, data []byte, err error) {
 	info, err := root.Lstat(name)
-	if err == nil && (!info.Mode().IsRegular() || !privateToUs(info)) {
+	if err == nil && (!info.Mode().IsRegular() || !w.ours(info)) {
 		err = errors.New("it is not a file of ours")
 	}
 	if err != nil {
@@ -194,8 +206,18 @@ func readJournal(root *os.Root, name string) (head journalHead, old, data []byte
 	return head, rest[:head.Old], rest[head.Old:], nil
 }
 
+// ours reports whether a file may be a journal of this package, and not one that came with a
+// repository. In a sandbox's tree it belongs to the user of the commands, who can write one too: it
+// changes no other files than they can.
+func (w opened) ours(info fs.FileInfo) bool {
+	if w.onHost {
+		return privateToUs(info)
+	}
+	return info.Mode().Perm() == 0o600 && info.Size() <= 2*int64(w.cfg.Limits.FileBytes)+maxJournalHead
+}
+
 // undo restores a file that is partly old and partly new. It reports whether nothing is left to do.
-func (w *Workspace) undo(rel string, old, data []byte) bool {
+func (w opened) undo(rel string, old, data []byte) bool {
 	t, err := w.resolve(rel)
 	if err != nil || t.info == nil || t.rel != rel || checkWritable(t) != nil {
 		return false

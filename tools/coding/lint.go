@@ -46,14 +46,14 @@ type lintOutcome struct {
 }
 
 func (w *Workspace) lint(ctx context.Context, in lintIn) (string, error) {
-	files, whence, err := w.lintPaths(ctx, in.Paths)
+	plan, err := viewing(ctx, w, in, opened.lintPlan)
 	if err != nil {
 		return "", err
 	}
+	files, runs := plan.files, plan.runs
 	if len(files) == 0 {
 		return "Nothing was checked: no file has changed since the last commit. Pass paths to check others.", nil
 	}
-	runs := w.planLint(files, in.Linters)
 	if len(runs) == 0 {
 		return fmt.Sprintf("Nothing was checked: no linter is known for %s. Run the project's own checks with shell.", joinSome(files, 10)), nil
 	}
@@ -68,24 +68,29 @@ func (w *Workspace) lint(ctx context.Context, in lintIn) (string, error) {
 			return "", fmt.Errorf("stopped: %w", context.Cause(ctx))
 		}
 	}
-	return renderLint(outs, files, whence), nil
+	return renderLint(outs, files, plan.whence), nil
+}
+
+// lintPlan is what a call will check, and how.
+type lintPlan struct {
+	files  []string
+	whence string // what the files are, if the call does not name them
+	runs   []lintRun
+}
+
+func (w opened) lintPlan(ctx context.Context, in lintIn) (lintPlan, error) {
+	files, whence, err := w.lintPaths(ctx, in.Paths)
+	if err != nil || len(files) == 0 {
+		return lintPlan{}, err
+	}
+	return lintPlan{files, whence, w.planLint(files, in.Linters)}, nil
 }
 
 // lintPaths returns the paths to check: the given ones, or the changed files, or everything if the
 // changes cannot be determined.
-func (w *Workspace) lintPaths(ctx context.Context, given []string) (paths []string, whence string, err error) {
-	for _, p := range given {
-		t, err := w.resolve(p)
-		if err != nil {
-			return nil, "", err
-		}
-		if t.info == nil {
-			return nil, "", w.missing(t.rel)
-		}
-		paths = append(paths, t.rel)
-	}
-	if len(paths) > 0 {
-		return paths, "", nil
+func (w opened) lintPaths(ctx context.Context, given []string) (paths []string, whence string, err error) {
+	if paths, err = w.existing(ctx, given); len(paths) > 0 || err != nil {
+		return paths, "", err
 	}
 	changed, err := w.changedFiles(ctx)
 	if errors.Is(err, gitview.ErrNoRepo) {

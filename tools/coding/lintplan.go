@@ -26,7 +26,7 @@ const maxLintPaths = 500
 
 // planLint decides which linters to run on files. If only is not empty, it lists the allowed
 // linters.
-func (w *Workspace) planLint(files []string, only []string) []lintRun {
+func (w opened) planLint(files []string, only []string) []lintRun {
 	var runs []lintRun
 	for _, plan := range []func([]string) []lintRun{w.lintGo, w.lintPython, w.lintESLint, w.lintTSC, w.lintCargo} {
 		runs = append(runs, plan(files)...)
@@ -46,7 +46,7 @@ func (w *Workspace) planLint(files []string, only []string) []lintRun {
 // byProject groups the files that have one of the extensions by the nearest directory above them
 // that contains a marker. Their paths are relative to that directory. A directory to check belongs
 // to the project above it, or else stands for the projects directly below it.
-func (w *Workspace) byProject(files, extensions []string, markers ...string) (dirs []string, groups map[string][]string) {
+func (w opened) byProject(files, extensions []string, markers ...string) (dirs []string, groups map[string][]string) {
 	groups = map[string][]string{}
 	add := func(dir, rel string) {
 		if _, ok := groups[dir]; !ok {
@@ -82,7 +82,7 @@ func (w *Workspace) byProject(files, extensions []string, markers ...string) (di
 
 func relTo(dir, p string) string { return testTarget{dir: p}.rel(dir) }
 
-func (w *Workspace) projectAbove(dir string, markers []string) (string, bool) {
+func (w opened) projectAbove(dir string, markers []string) (string, bool) {
 	for ; ; dir = path.Dir(dir) {
 		if len(markers) == 0 || w.has(dir, markers...) {
 			return dir, true
@@ -93,7 +93,7 @@ func (w *Workspace) projectAbove(dir string, markers []string) (string, bool) {
 	}
 }
 
-func (w *Workspace) projectsBelow(dir string, markers []string) (found []string) {
+func (w opened) projectsBelow(dir string, markers []string) (found []string) {
 	level := []string{dir}
 	for range 2 {
 		var next []string
@@ -119,7 +119,7 @@ func (w *Workspace) projectsBelow(dir string, markers []string) (found []string)
 	return found
 }
 
-func (w *Workspace) lintGo(files []string) (runs []lintRun) {
+func (w opened) lintGo(files []string) (runs []lintRun) {
 	dirs, groups := w.byProject(files, []string{".go"}, "go.mod")
 	for _, dir := range dirs {
 		var pkgs, sources []string
@@ -147,7 +147,7 @@ func (w *Workspace) lintGo(files []string) (runs []lintRun) {
 	return runs
 }
 
-func (w *Workspace) lintPython(files []string) []lintRun {
+func (w opened) lintPython(files []string) []lintRun {
 	_, groups := w.byProject(files, []string{".py", ".pyi"})
 	var paths []string
 	for _, fs := range groups {
@@ -177,7 +177,7 @@ func (w *Workspace) lintPython(files []string) []lintRun {
 
 // holdsExt reports whether a directory, or one directly below it, contains a file with the
 // extension.
-func (w *Workspace) holdsExt(dir, ext string) bool {
+func (w opened) holdsExt(dir, ext string) bool {
 	entries, err := w.readDir(dir)
 	if err != nil {
 		return false
@@ -201,7 +201,7 @@ func (w *Workspace) holdsExt(dir, ext string) bool {
 
 var jsExtensions = []string{".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte"}
 
-func (w *Workspace) lintESLint(files []string) (runs []lintRun) {
+func (w opened) lintESLint(files []string) (runs []lintRun) {
 	dirs, groups := w.byProject(files, jsExtensions, "eslint.config.js", "eslint.config.mjs", "eslint.config.cjs", "eslint.config.ts",
 		".eslintrc", ".eslintrc.js", ".eslintrc.cjs", ".eslintrc.json", ".eslintrc.yml", ".eslintrc.yaml")
 	for _, dir := range dirs {
@@ -215,7 +215,7 @@ func (w *Workspace) lintESLint(files []string) (runs []lintRun) {
 	return runs
 }
 
-func (w *Workspace) lintTSC(files []string) (runs []lintRun) {
+func (w opened) lintTSC(files []string) (runs []lintRun) {
 	dirs, _ := w.byProject(files, []string{".ts", ".tsx", ".mts", ".cts"}, "tsconfig.json")
 	for _, dir := range dirs {
 		runs = append(runs, lintRun{Linter: "tsc", Dir: dir, Args: []string{w.nodeBin(dir, "tsc"), "--noEmit", "--pretty", "false"},
@@ -224,7 +224,7 @@ func (w *Workspace) lintTSC(files []string) (runs []lintRun) {
 	return runs
 }
 
-func (w *Workspace) lintCargo(files []string) (runs []lintRun) {
+func (w opened) lintCargo(files []string) (runs []lintRun) {
 	dirs, _ := w.byProject(files, []string{".rs"}, "Cargo.toml")
 	for _, dir := range dirs {
 		runs = append(runs, lintRun{Linter: "cargo check", Dir: dir, Args: []string{"cargo", "check", "--all-targets", "--message-format=json"},
@@ -233,7 +233,7 @@ func (w *Workspace) lintCargo(files []string) (runs []lintRun) {
 	return runs
 }
 
-func (w *Workspace) lintCustom(l Linter, files []string) (lintRun, bool) {
+func (w opened) lintCustom(l Linter, files []string) (lintRun, bool) {
 	var paths []string
 	for _, f := range files {
 		t, err := w.resolve(f)

@@ -19,9 +19,9 @@ type listIn struct {
 }
 
 func (w *Workspace) listTool() (agent.Tool, error) {
-	return newTool("list", w.list, toolParts[listIn]{
+	return newTool("list", reading(w, opened.list), toolParts[listIn]{
 		any:      agent.ReadOnly("."),
-		effects:  func(in listIn) agent.Effects { return w.readEffects(orRoot(in.Path)) },
+		effects:  func(in listIn) agent.Effects { return effectsIn(w, orRoot(in.Path), opened.readEffects) },
 		describe: titled(func(in listIn) string { return "list " + show.Path(orRoot(in.Path)) }),
 	})
 }
@@ -39,7 +39,7 @@ type treeNode struct {
 	failed   error
 }
 
-func (w *Workspace) list(ctx context.Context, in listIn) (string, error) {
+func (w opened) list(ctx context.Context, in listIn) (string, error) {
 	t, err := w.resolve(orRoot(in.Path))
 	if err != nil {
 		return "", err
@@ -77,7 +77,7 @@ func (w *Workspace) list(ctx context.Context, in listIn) (string, error) {
 
 // lister reads directories level by level, so that a large one deep down does not hide the others.
 type lister struct {
-	w     *Workspace
+	w     opened
 	rules *ignore.Matcher
 	all   bool
 	left  int // entries that may still be shown

@@ -49,7 +49,7 @@ func visible(r rune) rune {
 
 // lookalike returns the entry of a directory that looks like name and is another one, and reports
 // whether only upper and lower case tell them apart.
-func (w *Workspace) lookalike(dir, name string) (found string, onlyCase, ok bool) {
+func (w opened) lookalike(dir, name string) (found string, onlyCase, ok bool) {
 	entries, err := w.readDir(dir)
 	if err != nil {
 		return "", false, false
@@ -65,7 +65,7 @@ func (w *Workspace) lookalike(dir, name string) (found string, onlyCase, ok bool
 
 // firstMissing splits a path of a file that does not exist into the directory that does and the
 // name that is missing in it.
-func (w *Workspace) firstMissing(rel string) (dir, name string) {
+func (w opened) firstMissing(rel string) (dir, name string) {
 	for dir, name = path.Dir(rel), path.Base(rel); dir != "."; dir, name = path.Dir(dir), path.Base(dir) {
 		if _, err := w.root.Lstat(dir); err == nil {
 			break
@@ -76,7 +76,7 @@ func (w *Workspace) firstMissing(rel string) (dir, name string) {
 
 // checkLooks refuses to make a file or a directory that looks like another one. anyCase allows
 // names that differ in case.
-func (w *Workspace) checkLooks(t target, anyCase bool) error {
+func (w opened) checkLooks(t target, anyCase bool) error {
 	if t.info != nil || w.folds {
 		return nil
 	}

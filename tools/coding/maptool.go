@@ -44,16 +44,9 @@ func (w *Workspace) repoMap(ctx context.Context, in mapIn) (string, error) {
 	if n <= 0 {
 		n = defaultMapTokens
 	}
-	var near []string
-	for _, p := range in.Files {
-		t, err := w.resolve(p)
-		if err != nil {
-			return "", err
-		}
-		if t.info == nil {
-			return "", w.missing(t.rel)
-		}
-		near = append(near, t.rel)
+	near, err := viewing(ctx, w, in.Files, opened.existing)
+	if err != nil {
+		return "", err
 	}
 	text, err := outline(ctx, min(max(n, minMapTokens), maxMapTokens), near, strings.TrimSpace(in.Words))
 	if err != nil {
@@ -63,4 +56,16 @@ func (w *Workspace) repoMap(ctx context.Context, in mapIn) (string, error) {
 		text = "There are no definitions to outline; use list to see the files."
 	}
 	return strings.TrimRight(text, "\n"), nil
+}
+
+// existing returns the canonical paths of files and directories that must exist.
+func (w opened) existing(ctx context.Context, paths []string) (rels []string, err error) {
+	for _, p := range paths {
+		t, err := w.found(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		rels = append(rels, t.rel)
+	}
+	return rels, nil
 }

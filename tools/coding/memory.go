@@ -51,39 +51,52 @@ func (w *Workspace) memoryEffects(in memoryIn) agent.Effects {
 	return agent.Writing(w.memoryResource())
 }
 
-// memoryPlace returns the workspace that contains the notes, their path in it, and a function that
-// releases it. Notes outside the workspace get a workspace of their own, so that they are read and
-// written with the same precautions.
-func (w *Workspace) memoryPlace() (*Workspace, string, func(), error) {
-	if w.cfg.MemoryDir == "" {
-		return w, memoryFile, func() {}, nil
-	}
+// memoryPlace opens a workspace in Config.MemoryDir and returns it with the path of the notes in it.
+// Notes outside the workspace get one of their own, so that they are read and written with the same
+// precautions.
+func (w *Workspace) memoryPlace() (*Workspace, string, error) {
 	if err := os.MkdirAll(w.cfg.MemoryDir, 0o700); err != nil {
-		return nil, "", nil, fmt.Errorf("the directory for notes cannot be made: %w", show.Cause(err))
+		return nil, "", fmt.Errorf("the directory for notes cannot be made: %w", show.Cause(err))
 	}
 	root, err := regular.OpenRoot(w.cfg.MemoryDir)
 	if err != nil {
-		return nil, "", nil, fmt.Errorf("the directory for notes cannot be opened: %w", show.Cause(err))
+		return nil, "", fmt.Errorf("the directory for notes cannot be opened: %w", show.Cause(err))
 	}
 	// Two projects may have directories of the same name.
-	sum := sha256.Sum256([]byte(w.real))
-	name := fmt.Sprintf("%s-%x.md", strings.Trim(filepath.Base(w.real), ". "), sum[:6])
+	sum := sha256.Sum256([]byte(w.id))
+	name := fmt.Sprintf("%s-%x.md", strings.Trim(filepath.Base(w.name), ". "), sum[:6])
 	cfg := w.cfg
 	cfg.Index = nil // it belongs to another directory
-	place := &Workspace{cfg: cfg, dir: w.cfg.MemoryDir, real: w.cfg.MemoryDir, root: root, fault: w.fault}
-	place.recover()
-	return place, name, func() { root.Close() }, nil
+	dir := w.cfg.MemoryDir
+	place := &Workspace{cfg: cfg, dir: dir, name: dir, id: dir, onHost: true, top: root, fault: w.fault}
+	opened{place, root}.recover()
+	return place, name, nil
 }
 
 func (w *Workspace) memory(ctx context.Context, in memoryIn) (string, error) {
 	if in.Action == "append" && strings.TrimSpace(in.Text) == "" {
 		return "", errors.New("append needs a text")
 	}
-	place, name, done, err := w.memoryPlace()
+	switch {
+	case w.cfg.MemoryDir == "" && in.Action == "read":
+		return viewing(ctx, w, in, opened.notesInTree)
+	case w.cfg.MemoryDir == "":
+		return changing(w, opened.notesInTree)(ctx, in)
+	}
+	place, name, err := w.memoryPlace()
 	if err != nil {
 		return "", err
 	}
-	defer done()
+	defer place.top.Close()
+	return w.takeNotes(ctx, in, opened{place, place.top}, name)
+}
+
+func (w opened) notesInTree(ctx context.Context, in memoryIn) (string, error) {
+	return w.takeNotes(ctx, in, w, memoryFile)
+}
+
+// takeNotes answers a call about the notes with a path in place.
+func (w *Workspace) takeNotes(ctx context.Context, in memoryIn, place opened, name string) (string, error) {
 	unlock, err := w.locks.lock(ctx, w.memoryResource())
 	if err != nil {
 		return "", err
@@ -124,7 +137,7 @@ func appendNote(text, note string) string {
 	return text + strings.TrimRight(note, "\n") + "\n"
 }
 
-func (w *Workspace) saveMemory(ctx context.Context, place *Workspace, cur *currentFile, text string) (string, error) {
+func (w *Workspace) saveMemory(ctx context.Context, place opened, cur *currentFile, text string) (string, error) {
 	if len(text) > w.cfg.Limits.MemoryBytes {
 		return "", fmt.Errorf("the notes would have %s, more than the %s they may have; read them and replace them by a shorter version without what is out of date", show.Size(int64(len(text))), show.Size(int64(w.cfg.Limits.MemoryBytes)))
 	}

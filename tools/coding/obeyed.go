@@ -26,7 +26,7 @@ type fileChange struct {
 const maxReasons = 20
 
 // obeyed lists why changes are of files that something on the host later obeys or executes.
-func (w *Workspace) obeyed(changes ...fileChange) []string {
+func (w opened) obeyed(changes ...fileChange) []string {
 	if w.cfg.Reviewed {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (w *Workspace) obeyed(changes ...fileChange) []string {
 		return nil
 	}
 	var why []string
-	for _, f := range sandbox.ReviewWrite(w.real, writes...) {
+	for _, f := range sandbox.ReviewWrite(w.name, writes...) {
 		text := show.Path(f.Path) + ": " + show.Line(f.Why, 200)
 		if !slices.Contains(why, text) && len(why) < maxReasons {
 			why = append(why, text)
@@ -58,7 +58,7 @@ func (w *Workspace) obeyed(changes ...fileChange) []string {
 // mark adds to the effects of a call that its changes are of files which something later obeys or
 // executes. changes, which returns the changes with their contents, is asked only if the contents
 // may matter; if it fails, the call will fail too.
-func (w *Workspace) mark(e agent.Effects, paths []string, changes func() ([]fileChange, error)) agent.Effects {
+func (w opened) mark(e agent.Effects, paths []string, changes func() ([]fileChange, error)) agent.Effects {
 	var named, unknown []fileChange
 	for _, p := range paths {
 		named = append(named, fileChange{path: p})
@@ -123,7 +123,7 @@ type harmlessKey struct{}
 
 // guarded connects the effects and the function of a tool that writes files: a call whose effects
 // named no obeyed file must not write one.
-func guarded[In, Out any](w *Workspace, name string, fn func(context.Context, In) (Out, error), effects func(In) agent.Effects) (func(context.Context, In) (Out, error), func(In) agent.Effects) {
+func guarded[In, Out any](w *Workspace, name string, fn func(context.Context, In) (Out, error), effects func(opened, In) agent.Effects) (func(context.Context, In) (Out, error), func(In) agent.Effects) {
 	call := func(ctx context.Context, in In) (Out, error) {
 		if obeyed, known := w.decided.get(callKey(name, in)); known && !obeyed {
 			ctx = context.WithValue(ctx, harmlessKey{}, true)
@@ -131,7 +131,7 @@ func guarded[In, Out any](w *Workspace, name string, fn func(context.Context, In
 		return fn(ctx, in)
 	}
 	return call, func(in In) agent.Effects {
-		e := effects(in)
+		e := effectsIn(w, in, effects)
 		w.decided.set(callKey(name, in), e.Flags&agent.EffectObeyed != 0)
 		return e
 	}
@@ -147,7 +147,7 @@ func callKey(name string, in any) string {
 }
 
 // checkObeyed refuses changes of obeyed files by a call that was let through because it had none.
-func (w *Workspace) checkObeyed(ctx context.Context, changes []change) error {
+func (w opened) checkObeyed(ctx context.Context, changes []change) error {
 	if harmless, _ := ctx.Value(harmlessKey{}).(bool); !harmless {
 		return nil
 	}
@@ -171,7 +171,7 @@ func textOf(data []byte) []byte {
 }
 
 // textAt returns the current text of a file, or nil if there is none.
-func (w *Workspace) textAt(p string) []byte {
+func (w opened) textAt(p string) []byte {
 	cur, err := w.current(p)
 	if err != nil {
 		return nil
@@ -179,11 +179,11 @@ func (w *Workspace) textAt(p string) []byte {
 	return []byte(cur.text)
 }
 
-func (w *Workspace) writeChanges(in writeIn) ([]fileChange, error) {
+func (w opened) writeChanges(in writeIn) ([]fileChange, error) {
 	return []fileChange{{path: in.Path, before: w.textAt(in.Path), after: []byte(in.Content)}}, nil
 }
 
-func (w *Workspace) editChanges(in editIn) ([]fileChange, error) {
+func (w opened) editChanges(in editIn) ([]fileChange, error) {
 	cur, err := w.current(in.Path)
 	if err != nil {
 		return nil, err
@@ -195,7 +195,7 @@ func (w *Workspace) editChanges(in editIn) ([]fileChange, error) {
 	return []fileChange{{path: in.Path, before: []byte(cur.text), after: []byte(next.text)}}, nil
 }
 
-func (w *Workspace) patchChanges(patch string) ([]fileChange, error) {
+func (w opened) patchChanges(patch string) ([]fileChange, error) {
 	p := patchRun{w: w, files: map[string]*currentFile{}}
 	made, err := edit.ApplyPatch(p.read, patch)
 	if err != nil {

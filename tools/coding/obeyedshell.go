@@ -14,7 +14,7 @@ import (
 
 // markShell adds to the effects of a command line that it writes a file which something later obeys
 // or executes, where its text shows that.
-func (w *Workspace) markShell(e agent.Effects, in shellIn) agent.Effects {
+func (w opened) markShell(e agent.Effects, in shellIn) agent.Effects {
 	if w.cfg.Reviewed || e.IsReadOnly() {
 		return e
 	}
@@ -59,7 +59,7 @@ var inPlace = regexp.MustCompile(`\b(?:sed|perl|ruby|awk|gawk)\s(?:[^|;&]*\s)?-\
 // markOpaque marks a command whose effects are not known if its text shows that it writes what is
 // obeyed. What exists already is protected by the walls of the sandbox, so its name alone, which
 // the command may only read, is no sign.
-func (w *Workspace) markOpaque(e agent.Effects, in shellIn) agent.Effects {
+func (w opened) markOpaque(e agent.Effects, in shellIn) agent.Effects {
 	if m := settles.FindString(in.Command); m != "" {
 		e = becauseObeyed(e, []string{"it changes what a package or hook manager obeys: " + show.Line(m, 100)})
 	}

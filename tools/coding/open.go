@@ -18,7 +18,7 @@ import (
 var errChanging = errors.New("the file keeps changing while it is read; try again later")
 
 // openFile opens a regular file, and does not wait if a FIFO was put in its place.
-func (w *Workspace) openFile(t target) (*os.File, fs.FileInfo, error) {
+func (w opened) openFile(t target) (*os.File, fs.FileInfo, error) {
 	if err := w.checkRegular(t); err != nil {
 		return nil, nil, err
 	}
@@ -38,7 +38,7 @@ func (w *Workspace) openFile(t target) (*os.File, fs.FileInfo, error) {
 }
 
 // checkRegular returns an error in words if t cannot be opened as a regular file.
-func (w *Workspace) checkRegular(t target) error {
+func (w opened) checkRegular(t target) error {
 	switch {
 	case t.info == nil:
 		return w.missing(t.rel)
@@ -66,7 +66,7 @@ func kindName(m fs.FileMode) string {
 
 // readAll returns the complete content of a regular file of at most max bytes, as it was at one
 // moment.
-func (w *Workspace) readAll(t target, max int) ([]byte, fs.FileInfo, error) {
+func (w opened) readAll(t target, max int) ([]byte, fs.FileInfo, error) {
 	for range 3 {
 		data, info, err := w.readOnce(t, max)
 		if !errors.Is(err, errChanging) {
@@ -79,7 +79,7 @@ func (w *Workspace) readAll(t target, max int) ([]byte, fs.FileInfo, error) {
 	return nil, nil, fmt.Errorf("%s: %w", show.Path(t.rel), errChanging)
 }
 
-func (w *Workspace) readOnce(t target, max int) ([]byte, fs.FileInfo, error) {
+func (w opened) readOnce(t target, max int) ([]byte, fs.FileInfo, error) {
 	f, before, err := w.openFile(t)
 	if err != nil {
 		return nil, nil, err
@@ -133,7 +133,7 @@ func sameState(a, b fs.FileInfo) bool {
 }
 
 // readDir lists a directory through the root, sorted by name, without temporary files.
-func (w *Workspace) readDir(rel string) ([]fs.DirEntry, error) {
+func (w opened) readDir(rel string) ([]fs.DirEntry, error) {
 	d, err := regular.OpenDirIn(w.root, rel)
 	if err != nil {
 		return nil, show.Cause(err)
@@ -149,7 +149,7 @@ func (w *Workspace) readDir(rel string) ([]fs.DirEntry, error) {
 }
 
 // missing returns the error for a path where nothing exists, with the nearest names that do.
-func (w *Workspace) missing(rel string) error {
+func (w opened) missing(rel string) error {
 	dir, name := w.firstMissing(rel)
 	if other, onlyCase, ok := w.lookalike(dir, name); ok && !onlyCase {
 		same := path.Join(dir, other)
@@ -162,7 +162,7 @@ func (w *Workspace) missing(rel string) error {
 }
 
 // nearest returns at most three similar names in the deepest existing directory of rel.
-func (w *Workspace) nearest(rel string) []string {
+func (w opened) nearest(rel string) []string {
 	dir, name := path.Dir(rel), path.Base(rel)
 	entries, err := w.readDir(dir)
 	for err != nil && dir != "." {

@@ -19,7 +19,7 @@ type patchIn struct {
 }
 
 func (w *Workspace) patchTool() (agent.Tool, error) {
-	call, effects := guarded(w, "apply_patch", w.applyPatch, w.patchEffects)
+	call, effects := guarded(w, "apply_patch", changing(w, opened.applyPatch), opened.patchEffects)
 	return newTool("apply_patch", call, toolParts[patchIn]{
 		any:      agent.Writing("."),
 		effects:  effects,
@@ -68,7 +68,7 @@ func (w *Workspace) parsePatch(patch string) (string, *edit.Patch, error) {
 	return patch, parsed, err
 }
 
-func (w *Workspace) patchEffects(in patchIn) agent.Effects {
+func (w opened) patchEffects(in patchIn) agent.Effects {
 	patch, p, err := w.parsePatch(in.Patch)
 	if err != nil {
 		// It will be refused without looking at any file.
@@ -87,7 +87,7 @@ func (w *Workspace) patchEffects(in patchIn) agent.Effects {
 }
 
 func (w *Workspace) describePatch(in patchIn) agent.CallDescription {
-	d := agent.CallDescription{Title: "apply a malformed patch", Detail: clip(in.Patch, previewBytes), Where: w.real}
+	d := agent.CallDescription{Title: "apply a malformed patch", Detail: clip(in.Patch, previewBytes), Where: w.name}
 	if _, p, err := w.parsePatch(in.Patch); err == nil {
 		var names []string
 		for _, f := range p.Files {
@@ -98,7 +98,7 @@ func (w *Workspace) describePatch(in patchIn) agent.CallDescription {
 	return d
 }
 
-func (w *Workspace) applyPatch(ctx context.Context, in patchIn) (string, error) {
+func (w opened) applyPatch(ctx context.Context, in patchIn) (string, error) {
 	patch, parsed, err := w.parsePatch(in.Patch)
 	if err != nil {
 		return "", fmt.Errorf("%w\nNothing was changed", err)
@@ -125,7 +125,7 @@ func (w *Workspace) applyPatch(ctx context.Context, in patchIn) (string, error) 
 }
 
 // lockAll locks all files that a patch names.
-func (w *Workspace) lockAll(ctx context.Context, paths []string) (func(), error) {
+func (w opened) lockAll(ctx context.Context, paths []string) (func(), error) {
 	var rels []string
 	for _, p := range paths {
 		t, err := w.resolve(p)
@@ -139,7 +139,7 @@ func (w *Workspace) lockAll(ctx context.Context, paths []string) (func(), error)
 
 // patchRun is one patch being applied. files holds the files that were read, by canonical path.
 type patchRun struct {
-	w     *Workspace
+	w     opened
 	files map[string]*currentFile
 	note  string // what commit has to say
 }

@@ -35,7 +35,7 @@ var (
 // resolve walks p from the root and follows links itself: [os.Root] would follow them too, but
 // would not report where they lead. The result of resolve is still opened through os.Root, so that
 // a link put in place meanwhile cannot lead out of the root.
-func (w *Workspace) resolve(p string) (target, error) {
+func (w opened) resolve(p string) (target, error) {
 	rest, err := w.relative(p)
 	if err != nil {
 		return target{}, fmt.Errorf("%s: %w", show.Path(p), err)
@@ -61,7 +61,7 @@ func (w *Workspace) relative(p string) (string, error) {
 	if !filepath.IsAbs(p) {
 		return filepath.ToSlash(p), nil
 	}
-	for _, base := range []string{w.dir, w.real} {
+	for _, base := range []string{w.dir, w.name} {
 		// Compare as text: cleaning p would drop a link together with the ".." after it.
 		if rest, ok := strings.CutPrefix(p, base); ok && (rest == "" || os.IsPathSeparator(rest[0]) || strings.HasSuffix(base, "/")) {
 			return "./" + filepath.ToSlash(rest), nil
@@ -72,7 +72,7 @@ func (w *Workspace) relative(p string) (string, error) {
 
 // follow resolves rest element by element. at is always canonical, so that ".." can drop its last
 // element.
-func (w *Workspace) follow(rest string) (target, error) {
+func (w opened) follow(rest string) (target, error) {
 	todo := strings.Split(rest, "/")
 	at := target{rel: "."}
 	var err error
@@ -127,7 +127,7 @@ func (w *Workspace) follow(rest string) (target, error) {
 	return at, nil
 }
 
-func (w *Workspace) parent(t target) (target, error) {
+func (w opened) parent(t target) (target, error) {
 	up := target{rel: path.Dir(t.rel)}
 	info, err := w.root.Lstat(up.rel)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -141,7 +141,7 @@ func (w *Workspace) parent(t target) (target, error) {
 
 // readLink returns the destination of a link. fromRoot reports whether dest starts at the root
 // instead of the link's directory.
-func (w *Workspace) readLink(rel string) (dest string, fromRoot bool, err error) {
+func (w opened) readLink(rel string) (dest string, fromRoot bool, err error) {
 	dest, err = w.root.Readlink(rel)
 	if err != nil {
 		return "", false, show.Cause(err)
@@ -158,7 +158,7 @@ func (w *Workspace) readLink(rel string) (dest string, fromRoot bool, err error)
 
 // realName joins dir and elem. If the file system accepts other spellings of a name for the same
 // file, it returns the spelling in the directory.
-func (w *Workspace) realName(dir, elem string) string {
+func (w opened) realName(dir, elem string) string {
 	joined := path.Join(dir, elem)
 	if !w.folds {
 		return joined

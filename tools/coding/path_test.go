@@ -70,7 +70,7 @@ func TestResolve(t *testing.T) {
 		strings.Repeat("n", 300):             "!name too long",
 		"dir/" + strings.Repeat("../", 2000): "!longer",
 	} {
-		got, err := w.resolve(p)
+		got, err := inside(w).resolve(p)
 		if msg, bad := strings.CutPrefix(want, "!"); bad {
 			if err == nil || !strings.Contains(err.Error(), msg) {
 				t.Errorf("resolve(%.60q) = %q, %v; want an error that says %q", p, got.rel, err, msg)
@@ -195,7 +195,7 @@ func FuzzResolve(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, p string) {
-		got, err := w.resolve(p)
+		got, err := inside(w).resolve(p)
 		if err != nil {
 			return
 		}
@@ -209,11 +209,11 @@ func FuzzResolve(f *testing.F) {
 		if err == nil && real != filepath.Join(root, got.rel) {
 			t.Fatalf("resolve(%q) = %q, which still has a link: %s", p, got.rel, real)
 		}
-		data, _, err := w.readAll(got, 1<<20)
+		data, _, err := inside(w).readAll(got, 1<<20)
 		if err == nil && string(data) == "OUT" {
 			t.Fatalf("resolve(%q) = %q reads a file outside", p, got.rel)
 		}
-		if again, err := w.resolve(got.rel); err != nil || again.rel != got.rel {
+		if again, err := inside(w).resolve(got.rel); err != nil || again.rel != got.rel {
 			t.Fatalf("resolve(%q) = %q, but that resolves to %q, %v", p, got.rel, again.rel, err)
 		}
 		// The same path resolved by the operating system's own rules, if it stays inside.
@@ -254,11 +254,11 @@ func TestOpenedFileIsWhatWasChecked(t *testing.T) {
 	}()
 	for range 2000 {
 		data, _, err := func() ([]byte, fs.FileInfo, error) {
-			tg, err := w.resolve("a")
+			tg, err := inside(w).resolve("a")
 			if err != nil {
 				return nil, nil, err
 			}
-			return w.readAll(tg, 100)
+			return inside(w).readAll(tg, 100)
 		}()
 		if err == nil && string(data) != "in" {
 			t.Fatalf("read %q", data)

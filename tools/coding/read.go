@@ -23,9 +23,9 @@ type readIn struct {
 }
 
 func (w *Workspace) readTool() (agent.Tool, error) {
-	return newTool("read", w.read, toolParts[readIn]{
+	return newTool("read", reading(w, opened.read), toolParts[readIn]{
 		any:      agent.ReadOnly("."),
-		effects:  func(in readIn) agent.Effects { return w.readEffects(in.Path) },
+		effects:  func(in readIn) agent.Effects { return effectsIn(w, in.Path, opened.readEffects) },
 		describe: titled(func(in readIn) string { return "read " + show.Path(in.Path) + in.rangeName() }),
 	})
 }
@@ -41,7 +41,7 @@ func (in readIn) rangeName() string {
 	return ""
 }
 
-func (w *Workspace) read(ctx context.Context, in readIn) ([]agent.Part, error) {
+func (w opened) read(ctx context.Context, in readIn) ([]agent.Part, error) {
 	t, err := w.resolve(in.Path)
 	if err != nil {
 		return nil, err
@@ -206,7 +206,7 @@ const headBytes = 64 << 10
 // readHuge shows a range of a file too large for memory. It reads the file once from the start, in
 // pieces, and stops after the range. Nothing is recorded as shown: these tools do not edit such a
 // file.
-func (w *Workspace) readHuge(ctx context.Context, t target, in readIn) (string, error) {
+func (w opened) readHuge(ctx context.Context, t target, in readIn) (string, error) {
 	f, info, err := w.openFile(t)
 	if err != nil {
 		return "", err

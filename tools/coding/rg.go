@@ -51,8 +51,8 @@ var errNoRipgrep = errors.New("ripgrep did not run")
 // separately. What rg finds in files that are not UTF-8 is searched again, decoded; of UTF-16, rg
 // finds only files with a byte order mark. (An .rgignore below the root is not checked for: whoever
 // puts it there wants it to apply.)
-func (w *Workspace) canRipgrep(j *grepJob) bool {
-	if w.cfg.Ripgrep == noRipgrep || j.p.rg == "" || !j.from.info.IsDir() {
+func (w opened) canRipgrep(j *grepJob) bool {
+	if !w.onHost || w.cfg.Ripgrep == noRipgrep || j.p.rg == "" || !j.from.info.IsDir() {
 		return false
 	}
 	if j.p.multiline && j.p.scan.MatchString("") {
@@ -62,7 +62,7 @@ func (w *Workspace) canRipgrep(j *grepJob) bool {
 		return true
 	}
 	_, err := w.root.Lstat(".rgignore")
-	return err != nil && !strayIgnoreAbove(w.real)
+	return err != nil && !strayIgnoreAbove(w.name)
 }
 
 func strayIgnoreAbove(dir string) bool {
@@ -82,7 +82,7 @@ func strayIgnoreAbove(dir string) bool {
 
 // rgArgs returns arguments with which rg searches at least what the built-in search does;
 // [rgReader.end] drops what it finds beyond that.
-func (w *Workspace) rgArgs(j *grepJob) []string {
+func (w opened) rgArgs(j *grepJob) []string {
 	args := []string{"--no-config", "--no-mmap", "--hidden", "--no-ignore-global", "--no-ignore-dot",
 		"--no-require-git", "--no-messages", "--glob", "!.git"}
 	if j.all || w.ignored().Match(j.from.rel, true) {
@@ -105,12 +105,12 @@ func (w *Workspace) rgArgs(j *grepJob) []string {
 }
 
 // grepRipgrep searches with rg. If it fails with errNoRipgrep, nothing was added to found.
-func (w *Workspace) grepRipgrep(ctx context.Context, j *grepJob, found *grepResults) error {
+func (w opened) grepRipgrep(ctx context.Context, j *grepJob, found *grepResults) error {
 	all := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, w.cfg.Ripgrep, w.rgArgs(j)...)
-	cmd.Dir = w.real
+	cmd.Dir = w.name
 	cmd.WaitDelay = time.Second
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -173,7 +173,7 @@ type rgEvent struct {
 
 // rgReader collects the events of one search.
 type rgReader struct {
-	w       *Workspace
+	w       opened
 	j       *grepJob
 	found   *grepResults
 	ignored func(rel string, isDir bool) bool

@@ -1,6 +1,7 @@
 package coding
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -102,7 +103,7 @@ func (w *Workspace) shells() [][]string {
 }
 
 // workDir resolves the directory in which a program should run.
-func (w *Workspace) workDir(dir string) (string, error) {
+func (w opened) workDir(_ context.Context, dir string) (string, error) {
 	if dir == "" {
 		return ".", nil
 	}

@@ -23,7 +23,10 @@ type procState struct {
 	table  map[int]*process // background processes, including ended ones until they are dropped
 }
 
-var errClosed = errors.New("the workspace is closed")
+var (
+	errClosed = errors.New("the workspace is closed")
+	errNoBox  = errors.New("no sandbox is set to run programs in: set Config.Proc.Sandbox to the one whose tree this is")
+)
 
 // runner returns the sandbox that programs run in.
 func (w *Workspace) runner() (sandbox.Sandbox, error) {
@@ -40,8 +43,11 @@ func (w *Workspace) runner() (sandbox.Sandbox, error) {
 	if w.cfg.Proc.Sandbox != nil {
 		return w.cfg.Proc.Sandbox, nil
 	}
+	if !w.onHost {
+		return nil, errNoBox
+	}
 	if s.own == nil {
-		sb, err := sandbox.Local(s.ctx, sandbox.Config{Dir: w.real, Floor: sandbox.TierNone, Ceiling: sandbox.TierNone})
+		sb, err := sandbox.Local(s.ctx, sandbox.Config{Dir: w.name, Floor: sandbox.TierNone, Ceiling: sandbox.TierNone})
 		if err != nil {
 			return nil, err
 		}
@@ -102,7 +108,7 @@ func (w *Workspace) where(dir string) string {
 			at = "sandbox (" + t.String() + ")"
 		}
 	}
-	root := w.real
+	root := w.name
 	if sb := w.cfg.Proc.Sandbox; sb != nil {
 		root = sb.Dir()
 	}

@@ -130,7 +130,7 @@ func (l *lookup) file(p string) *foundFile {
 	}
 	f := &foundFile{rel: p}
 	l.files[p] = f
-	if cur, err := l.w.current(p); err == nil {
+	if cur, err := l.w.now(p); err == nil {
 		f.rel, f.text, f.ok = cur.at.rel, cur.text, true
 	}
 	return f

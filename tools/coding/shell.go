@@ -35,7 +35,7 @@ const settle = 300 * time.Millisecond
 
 func (w *Workspace) shellTool() (agent.Tool, error) {
 	return newTool("shell", w.shell, toolParts[shellIn]{
-		effects:  w.shellEffects,
+		effects:  func(in shellIn) agent.Effects { return effectsIn(w, in, opened.shellEffects) },
 		describe: w.describeShell,
 		opts:     []tools.Option{tools.WithTimeout(-1), tools.WithCheck(checkShell)},
 	})
@@ -57,7 +57,7 @@ func (w *Workspace) shell(ctx context.Context, in shellIn) (*agent.ToolResult, e
 	if err := checkShell(in); err != nil {
 		return nil, err
 	}
-	dir, err := w.workDir(in.Dir)
+	dir, err := viewing(ctx, w, in.Dir, opened.workDir)
 	if err != nil {
 		return nil, err
 	}
@@ -213,8 +213,8 @@ func withStatus(text, status string) string {
 
 // shellEffects returns the effects of a command line, where they can be derived from its text.
 // Everything else, and everything that continues after the call has returned, is unknown.
-func (w *Workspace) shellEffects(in shellIn) agent.Effects {
-	a := shelleffects.Analyze(in.Command, shelleffects.Options{Root: w.real, Dir: in.Dir})
+func (w opened) shellEffects(in shellIn) agent.Effects {
+	a := shelleffects.Analyze(in.Command, shelleffects.Options{Root: w.name, Dir: in.Dir})
 	e := w.withPlaces(fromShell(a), a)
 	// The analysis only sees text; here the real destinations of names are looked up.
 	for _, p := range e.Reads {
@@ -224,7 +224,7 @@ func (w *Workspace) shellEffects(in shellIn) agent.Effects {
 		}
 	}
 	e = w.markShell(e, in)
-	if _, err := w.workDir(in.Dir); err != nil {
+	if _, err := w.workDir(context.Background(), in.Dir); err != nil {
 		return w.outside(agent.Effects{Reasons: e.Reasons}, err)
 	}
 	if in.Interactive {
@@ -256,13 +256,13 @@ func fromShell(a shelleffects.Analysis) agent.Effects {
 }
 
 func (w *Workspace) describeShell(in shellIn) agent.CallDescription {
-	a := shelleffects.Analyze(in.Command, shelleffects.Options{Root: w.real, Dir: in.Dir})
+	a := shelleffects.Analyze(in.Command, shelleffects.Options{Root: w.name, Dir: in.Dir})
 	first, _, more := strings.Cut(strings.TrimSpace(in.Command), "\n")
 	title := "run: " + show.Line(first, 120)
 	if more {
 		title += " ..."
 	}
-	dir, err := w.workDir(in.Dir)
+	dir, err := viewing(context.Background(), w, in.Dir, opened.workDir)
 	if err != nil {
 		dir = in.Dir
 	}
@@ -272,7 +272,7 @@ func (w *Workspace) describeShell(in shellIn) agent.CallDescription {
 	if a.Tree != "" {
 		b.WriteString("\nparsed as:\n" + a.Tree + "\n")
 	}
-	if reasons := w.shellEffects(in).Reasons; len(reasons) > 0 {
+	if reasons := effectsIn(w, in, opened.shellEffects).Reasons; len(reasons) > 0 {
 		b.WriteString("\nnot read-only because:\n- " + strings.Join(reasons, "\n- ") + "\n")
 	}
 	d.Detail = b.String()

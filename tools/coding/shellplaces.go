@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"go/version"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path"
@@ -21,7 +22,7 @@ import (
 
 // places looks at what the directories of a command hold, where the meaning of the command depends
 // on it. The analysis sees only its text. It returns why the command may do more than it says.
-func (w *Workspace) places(a shelleffects.Analysis) (reasons []string) {
+func (w opened) places(a shelleffects.Analysis) (reasons []string) {
 	add := func(reason string) {
 		if reason != "" && !slices.Contains(reasons, reason) {
 			reasons = append(reasons, reason)
@@ -44,7 +45,7 @@ func (w *Workspace) places(a shelleffects.Analysis) (reasons []string) {
 }
 
 // withPlaces adds what the directories of a command show to its effects.
-func (w *Workspace) withPlaces(e agent.Effects, a shelleffects.Analysis) agent.Effects {
+func (w opened) withPlaces(e agent.Effects, a shelleffects.Analysis) agent.Effects {
 	if !e.Known {
 		return e
 	}
@@ -58,7 +59,7 @@ func (w *Workspace) withPlaces(e agent.Effects, a shelleffects.Analysis) agent.E
 // plantedRepository reports whether git may take files that the file tools can write for a
 // repository, whose configuration names programs to run: the workspace itself as a bare repository,
 // or a directory in it to which .git leads.
-func (w *Workspace) plantedRepository() string {
+func (w opened) plantedRepository() string {
 	exists := func(name string) bool {
 		_, err := w.root.Lstat(name)
 		return err == nil
@@ -71,18 +72,20 @@ func (w *Workspace) plantedRepository() string {
 	switch {
 	case err != nil || info.IsDir():
 		return ""
+	case !w.onHost:
+		return w.plantedIn(info, leads)
 	case info.Mode()&os.ModeSymlink != 0:
-		if dest, err := filepath.EvalSymlinks(filepath.Join(w.real, ".git")); err == nil && w.plain(dest) {
+		if dest, err := filepath.EvalSymlinks(filepath.Join(w.name, ".git")); err == nil && w.plain(dest) {
 			return leads
 		}
 	default:
-		data, err := readSmall(filepath.Join(w.real, ".git"))
+		data, err := readSmall(filepath.Join(w.name, ".git"))
 		dest := strings.TrimSpace(strings.TrimPrefix(string(data), "gitdir:"))
 		if err != nil {
 			return "git reads .git, which cannot be read: " + err.Error()
 		}
 		if !filepath.IsAbs(dest) {
-			dest = filepath.Join(w.real, dest)
+			dest = filepath.Join(w.name, dest)
 		}
 		if real, err := filepath.EvalSymlinks(dest); err == nil {
 			dest = real
@@ -94,10 +97,28 @@ func (w *Workspace) plantedRepository() string {
 	return ""
 }
 
+// plantedIn is plantedRepository for a .git, not a directory, of a tree that has no path here. It
+// returns leads if .git leads to a directory that the file tools may write in.
+func (w opened) plantedIn(dotGit fs.FileInfo, leads string) string {
+	dest := ".git"
+	if dotGit.Mode()&fs.ModeSymlink == 0 {
+		data, err := regular.ReadIn(w.root, ".git", maxSmall)
+		if err != nil {
+			return "git reads .git, which cannot be read: " + show.Cause(err).Error()
+		}
+		dest = strings.TrimSpace(strings.TrimPrefix(string(data), "gitdir:"))
+	}
+	t, err := w.resolve(dest)
+	if err != nil || slices.Contains(strings.Split(t.rel, "/"), ".git") {
+		return "" // commands cannot write there, or only commands can
+	}
+	return leads
+}
+
 // plain reports whether an absolute path is in the workspace and not inside a .git, so that the
 // file tools may write there.
-func (w *Workspace) plain(p string) bool {
-	rel, err := filepath.Rel(w.real, p)
+func (w opened) plain(p string) bool {
+	rel, err := filepath.Rel(w.name, p)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 		return false
 	}
@@ -106,22 +127,46 @@ func (w *Workspace) plain(p string) bool {
 
 // otherToolchain reports whether the go command, run in dir, may download and run another
 // toolchain: go.mod or go.work asks for one that is newer than the installed one.
-func (w *Workspace) otherToolchain(dir string) string {
+func (w opened) otherToolchain(dir string) string {
 	installed := installedGo()
-	for at := filepath.Join(w.real, filepath.FromSlash(dir)); ; at = filepath.Dir(at) {
+	if !w.onHost {
+		return w.otherToolchainIn(dir, installed)
+	}
+	for at := filepath.Join(w.name, filepath.FromSlash(dir)); ; at = filepath.Dir(at) {
 		for _, name := range []string{"go.mod", "go.work"} {
 			data, err := readSmall(filepath.Join(at, name))
-			if errors.Is(err, os.ErrNotExist) {
-				continue
-			}
-			if err != nil || !runsWith(data, installed) {
-				return "go may download the toolchain that " + name + " asks for, and run it"
+			if why := asksFor(name, data, err, installed); why != "" {
+				return why
 			}
 		}
 		if at == filepath.Dir(at) {
 			return ""
 		}
 	}
+}
+
+// otherToolchainIn is otherToolchain for a tree that has no path here. What is above the tree, in
+// the sandbox, is not looked at.
+func (w opened) otherToolchainIn(dir, installed string) string {
+	for at := cleanRel(dir); ; at = path.Dir(at) {
+		for _, name := range []string{"go.mod", "go.work"} {
+			data, err := regular.ReadIn(w.root, path.Join(at, name), maxSmall)
+			if why := asksFor(name, data, err, installed); why != "" {
+				return why
+			}
+		}
+		if at == path.Dir(at) {
+			return ""
+		}
+	}
+}
+
+// asksFor returns why a go.mod or go.work asks for another toolchain, or "".
+func asksFor(name string, data []byte, err error, installed string) string {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && runsWith(data, installed) {
+		return ""
+	}
+	return "go may download the toolchain that " + name + " asks for, and run it"
 }
 
 // runsWith reports whether a toolchain satisfies the go and toolchain lines of a file.
@@ -163,7 +208,7 @@ func installedGo() string {
 var optionName = regexp.MustCompile(`(?:^|[ \t\n])-`)
 
 // optionNames reports a file whose name a wildcard may turn into an option.
-func (w *Workspace) optionNames(dir string) string {
+func (w opened) optionNames(dir string) string {
 	t, err := w.resolve(dir)
 	if err != nil || t.info == nil {
 		return ""
@@ -180,5 +225,7 @@ func (w *Workspace) optionNames(dir string) string {
 	return ""
 }
 
-// readSmall reads a regular file of at most 1 MiB.
-func readSmall(file string) ([]byte, error) { return regular.Read(file, 1<<20) }
+const maxSmall = 1 << 20
+
+// readSmall reads a regular file of at most maxSmall bytes.
+func readSmall(file string) ([]byte, error) { return regular.Read(file, maxSmall) }

@@ -13,7 +13,7 @@ import (
 
 // needsAsking reports whether the effects of a command line do not allow it to run by itself.
 func needsAsking(w *Workspace, cmd string) bool {
-	e := w.shellEffects(shellIn{Command: cmd})
+	e := inside(w).shellEffects(shellIn{Command: cmd})
 	return !e.IsReadOnly() || e.Flags != 0
 }
 
@@ -46,7 +46,7 @@ func TestPlantedRepository(t *testing.T) {
 			w := openWith(t, Config{}, c.files)
 			for _, cmd := range gitReads {
 				if got := needsAsking(w, cmd); got != c.asks {
-					t.Errorf("%q: asked = %v, want %v: %v", cmd, got, c.asks, w.shellEffects(shellIn{Command: cmd}).Reasons)
+					t.Errorf("%q: asked = %v, want %v: %v", cmd, got, c.asks, inside(w).shellEffects(shellIn{Command: cmd}).Reasons)
 				}
 			}
 			if needsAsking(w, "ls") {
@@ -56,7 +56,7 @@ func TestPlantedRepository(t *testing.T) {
 	}
 	t.Run("a link", func(t *testing.T) {
 		w := openWith(t, Config{}, files{"elsewhere/HEAD": ""})
-		if err := os.Symlink("elsewhere", filepath.Join(w.real, ".git")); err != nil {
+		if err := os.Symlink("elsewhere", filepath.Join(w.name, ".git")); err != nil {
 			t.Skip(err)
 		}
 		if !needsAsking(w, "git status") {
@@ -71,9 +71,9 @@ func TestPlantedRepositoryIsReal(t *testing.T) {
 	needProgram(t, "git")
 	w := openWith(t, Config{}, files{"HEAD": "ref: refs/heads/m\n", "objects/x": "", "refs/x": "", "config": "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\tfsmonitor = \"touch ran; false\"\n"})
 	cmd := exec.Command("git", "status")
-	cmd.Dir, cmd.Env = w.real, append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(w.real))
+	cmd.Dir, cmd.Env = w.name, append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(w.name))
 	out, _ := cmd.CombinedOutput()
-	if _, err := os.Lstat(filepath.Join(w.real, "ran")); err != nil {
+	if _, err := os.Lstat(filepath.Join(w.name, "ran")); err != nil {
 		t.Logf("this git does not run it: %s", out)
 	}
 	if !needsAsking(w, "git status") {
@@ -117,7 +117,7 @@ func TestOtherToolchain(t *testing.T) {
 	if !needsAsking(w, "cd sub && go version") || needsAsking(w, "go version") {
 		t.Error("the go.mod of another directory decides")
 	}
-	fifo := filepath.Join(w.real, "go.mod")
+	fifo := filepath.Join(w.name, "go.mod")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Skip(err)
 	}

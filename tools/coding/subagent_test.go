@@ -118,7 +118,7 @@ func TestSubAgents(t *testing.T) {
 	if res.Usage.Input != 10*100 { // two steps here, two in each of four sub-agents
 		t.Errorf("usage %+v", res.Usage)
 	}
-	if _, err := w.root.Lstat("made"); err == nil {
+	if _, err := inside(w).root.Lstat("made"); err == nil {
 		t.Error("an explorer wrote a file")
 	}
 }

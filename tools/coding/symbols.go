@@ -34,7 +34,7 @@ func (w *Workspace) symbolsTool() (agent.Tool, error) {
 			if in.Find == findCallees {
 				return agent.ReadOnly(".") // a function that is called may be declared anywhere
 			}
-			return w.readEffects(orRoot(in.Path))
+			return effectsIn(w, orRoot(in.Path), opened.readEffects)
 		},
 		describe: titled(func(in symbolsIn) string {
 			if in.Name != "" {
@@ -53,12 +53,9 @@ func (w *Workspace) symbols(ctx context.Context, in symbolsIn) (string, error) {
 	if in.Name != "" && last == "" {
 		return "", fmt.Errorf("%q is not a name", in.Name)
 	}
-	t, err := w.resolve(orRoot(in.Path))
+	t, err := viewing(ctx, w, orRoot(in.Path), opened.found)
 	if err != nil {
 		return "", err
-	}
-	if t.info == nil {
-		return "", w.missing(t.rel)
 	}
 	switch {
 	case in.Find != "" && in.Name == "":
@@ -73,12 +70,21 @@ func (w *Workspace) symbols(ctx context.Context, in symbolsIn) (string, error) {
 	if t.info.IsDir() {
 		return "", fmt.Errorf("%s is a directory; give a file, or a name to look for in it", show.Path(t.rel))
 	}
-	return w.outline(t)
+	return viewing(ctx, w, t, opened.outline)
+}
+
+// found resolves the path of something that must exist.
+func (w opened) found(_ context.Context, p string) (target, error) {
+	t, err := w.resolve(p)
+	if err == nil && t.info == nil {
+		err = w.missing(t.rel)
+	}
+	return t, err
 }
 
 const approximate = "found by the shape of lines, so that unusual code may be missing"
 
-func (w *Workspace) outline(t target) (string, error) {
+func (w opened) outline(_ context.Context, t target) (string, error) {
 	cur, err := w.currentAt(t)
 	if err != nil {
 		return "", err

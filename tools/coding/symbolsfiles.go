@@ -31,11 +31,9 @@ func (w *Workspace) filesFor(ctx context.Context, t target, words []string, ask 
 		defer mu.Unlock()
 		any = fn(f) || any
 	}
-	if !t.info.IsDir() {
-		return w.parseAll(ctx, words, each, func(yield func(rel string) error) error { return yield(t.rel) })
-	}
-	if paths := asked(ctx, t, words, ask); len(paths) > 0 {
-		err := w.parseAll(ctx, words, each, func(yield func(rel string) error) error {
+	// The index may look at the tree too, so it is asked while the tree is not held.
+	these := func(paths ...string) error {
+		return w.parseAll(ctx, words, each, func(_ opened, yield func(rel string) error) error {
 			for _, p := range paths {
 				if err := yield(p); err != nil {
 					return err
@@ -43,11 +41,16 @@ func (w *Workspace) filesFor(ctx context.Context, t target, words []string, ask 
 			}
 			return nil
 		})
-		if any || err != nil {
+	}
+	if !t.info.IsDir() {
+		return these(t.rel)
+	}
+	if paths := asked(ctx, t, words, ask); len(paths) > 0 {
+		if err := these(paths...); any || err != nil {
 			return err
 		}
 	}
-	return w.parseAll(ctx, words, each, func(yield func(rel string) error) error {
+	return w.parseAll(ctx, words, each, func(w opened, yield func(rel string) error) error {
 		_, err := w.walk(ctx, t, false, func(rel string, d fs.DirEntry) error {
 			if d.Type().IsRegular() && symbols.Known(rel) {
 				return yield(rel)
@@ -79,20 +82,33 @@ func asked(ctx context.Context, t target, words []string, ask NameFunc) []string
 	return slices.Compact(out)
 }
 
-// parseAll reads the files that list yields, several concurrently.
-func (w *Workspace) parseAll(ctx context.Context, words []string, fn func(parsedFile), list func(yield func(rel string) error) error) error {
+// A parseJob is files to read: those that list yields.
+type parseJob struct {
+	words []string
+	fn    func(parsedFile)
+	list  func(w opened, yield func(rel string) error) error
+}
+
+// parseAll calls fn with the files that list yields and that contain one of words.
+func (w *Workspace) parseAll(ctx context.Context, words []string, fn func(parsedFile), list func(w opened, yield func(rel string) error) error) error {
+	_, err := viewing(ctx, w, parseJob{words, fn, list}, opened.parseFiles)
+	return err
+}
+
+// parseFiles does a parseJob, several files concurrently.
+func (w opened) parseFiles(ctx context.Context, j parseJob) (struct{}, error) {
 	paths := make(chan string, 64)
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), grepWorkers) {
 		wg.Go(func() {
 			for rel := range paths {
-				if f, ok := w.parse(rel, words); ok {
-					fn(f)
+				if f, ok := w.parse(rel, j.words); ok {
+					j.fn(f)
 				}
 			}
 		})
 	}
-	err := list(func(rel string) error {
+	err := j.list(w, func(rel string) error {
 		select {
 		case paths <- rel:
 			return nil
@@ -102,11 +118,11 @@ func (w *Workspace) parseAll(ctx context.Context, words []string, fn func(parsed
 	})
 	close(paths)
 	wg.Wait()
-	return err
+	return struct{}{}, err
 }
 
 // parse reads a file, unless it contains none of the words.
-func (w *Workspace) parse(rel string, words []string) (parsedFile, bool) {
+func (w opened) parse(rel string, words []string) (parsedFile, bool) {
 	info, err := w.root.Lstat(rel)
 	if err != nil {
 		return parsedFile{}, false

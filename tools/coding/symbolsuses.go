@@ -103,7 +103,7 @@ func (w *Workspace) placesOf(ctx context.Context, names []string) (map[string][]
 	if len(names) == 0 {
 		return out, nil
 	}
-	root, err := w.resolve(".")
+	root, err := viewing(ctx, w, ".", opened.found)
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func (s *sweeper) first(dir string) bool {
 
 // sweep removes old temporary files from dir. A failure does not affect the write that triggered
 // it.
-func (w *Workspace) sweep(dir string) {
+func (w opened) sweep(dir string) {
 	if !w.sweeps.first(dir) {
 		return
 	}

@@ -1,6 +1,7 @@
 package coding
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ func (t testTarget) rel(base string) string {
 }
 
 // planTests finds the project's tests and decides how to run them.
-func (w *Workspace) planTests(in testIn) (*testPlan, error) {
+func (w opened) planTests(_ context.Context, in testIn) (*testPlan, error) {
 	if strings.HasPrefix(in.Filter, "-") {
 		return nil, errors.New("filter starts with \"-\", which would be read as an option; use args for options")
 	}
@@ -62,7 +63,7 @@ func (w *Workspace) planTests(in testIn) (*testPlan, error) {
 	return plan, nil
 }
 
-func (w *Workspace) testTarget(p string) (testTarget, error) {
+func (w opened) testTarget(p string) (testTarget, error) {
 	p = strings.TrimSuffix(strings.TrimSuffix(p, "..."), "/")
 	file, id, _ := strings.Cut(p, "::")
 	if file == "" {
@@ -99,7 +100,7 @@ var testExtensions = []struct {
 
 // findTests looks for a project at the target and in the directories above it, up to the workspace.
 // The nearest one wins; frameworks holds all that are equally near.
-func (w *Workspace) findTests(t testTarget, only string) (dir string, frameworks []string) {
+func (w opened) findTests(t testTarget, only string) (dir string, frameworks []string) {
 	nearest := -1
 	for _, f := range testExtensions {
 		if only != "" && f.framework != only || t.file != "" && !slices.Contains(f.extensions, path.Ext(t.file)) {
@@ -119,7 +120,7 @@ func (w *Workspace) findTests(t testTarget, only string) (dir string, frameworks
 
 // testRoot returns the directory in which a framework must run to test dir, and the depth at which
 // its marker was found, or -1.
-func (w *Workspace) testRoot(framework, dir string) (root string, depth int) {
+func (w opened) testRoot(framework, dir string) (root string, depth int) {
 	depth = -1
 	for at := dir; ; at = path.Dir(at) {
 		n := 0
@@ -150,7 +151,7 @@ var skippedDirs = []string{"node_modules", "vendor", "target", "testdata", "dist
 
 // findTestsBelow looks for projects one and two directories below the workspace. If there are
 // several, it returns an error that lists them.
-func (w *Workspace) findTestsBelow(only string) (string, []string, error) {
+func (w opened) findTestsBelow(only string) (string, []string, error) {
 	type project struct {
 		dir        string
 		frameworks []string
@@ -197,7 +198,7 @@ func (w *Workspace) findTestsBelow(only string) (string, []string, error) {
 }
 
 // hasTests reports whether dir is the root of a project that the framework can test.
-func (w *Workspace) hasTests(framework, dir string) bool {
+func (w opened) hasTests(framework, dir string) bool {
 	switch framework {
 	case "go":
 		return w.has(dir, "go.mod", "go.work")
@@ -211,7 +212,7 @@ func (w *Workspace) hasTests(framework, dir string) bool {
 	return false
 }
 
-func (w *Workspace) has(dir string, names ...string) bool {
+func (w opened) has(dir string, names ...string) bool {
 	return slices.ContainsFunc(names, func(n string) bool {
 		info, err := w.root.Lstat(path.Join(dir, n))
 		return err == nil && !info.IsDir()
@@ -219,7 +220,7 @@ func (w *Workspace) has(dir string, names ...string) bool {
 }
 
 // small reads a configuration file. It returns "" if the file cannot be read.
-func (w *Workspace) small(p string) string {
+func (w opened) small(p string) string {
 	t, err := w.resolve(p)
 	if err != nil || t.info == nil || !t.info.Mode().IsRegular() {
 		return ""
@@ -238,12 +239,12 @@ type packageJSON struct {
 	Jest            any
 }
 
-func (w *Workspace) packageJSON(dir string) (p packageJSON, ok bool) {
+func (w opened) packageJSON(dir string) (p packageJSON, ok bool) {
 	text := w.small(path.Join(dir, "package.json"))
 	return p, text != "" && json.Unmarshal([]byte(text), &p) == nil
 }
 
-func (w *Workspace) usesJS(dir, framework string) bool {
+func (w opened) usesJS(dir, framework string) bool {
 	p, ok := w.packageJSON(dir)
 	if !ok {
 		return false
@@ -265,7 +266,7 @@ func (w *Workspace) usesJS(dir, framework string) bool {
 	return false
 }
 
-func (w *Workspace) usesPytest(dir string) bool {
+func (w opened) usesPytest(dir string) bool {
 	if w.has(dir, "conftest.py") || w.has(dir, pytestRoots...) {
 		return true
 	}
@@ -283,7 +284,7 @@ func isPytestFile(name string) bool {
 }
 
 // noTests returns an error saying that nothing was found, and what the project offers instead.
-func (w *Workspace) noTests(t testTarget, framework string) error {
+func (w opened) noTests(t testTarget, framework string) error {
 	what := "go test, cargo test, jest, vitest or pytest"
 	if framework != "" {
 		what = framework
@@ -298,7 +299,7 @@ func (w *Workspace) noTests(t testTarget, framework string) error {
 }
 
 // testPlan builds the command.
-func (w *Workspace) testPlan(framework, dir string, t testTarget, in testIn) *testPlan {
+func (w opened) testPlan(framework, dir string, t testTarget, in testIn) *testPlan {
 	p := &testPlan{Framework: framework, Title: framework, Dir: dir, Env: []string{"CI=1"}}
 	switch framework {
 	case "go":
@@ -313,7 +314,7 @@ func (w *Workspace) testPlan(framework, dir string, t testTarget, in testIn) *te
 	return p
 }
 
-func (w *Workspace) planGo(p *testPlan, t testTarget, in testIn) {
+func (w opened) planGo(p *testPlan, t testTarget, in testIn) {
 	p.Title, p.parse, p.Env = "go test", testreport.ParseGoTest, nil
 	p.Module = modfile.ModulePath([]byte(w.small(path.Join(p.Dir, "go.mod"))))
 	p.Args = append([]string{"go", "test", "-json"}, in.Args...)
@@ -348,7 +349,7 @@ func planCargo(p *testPlan, t testTarget, in testIn) {
 	}
 }
 
-func (w *Workspace) planPytest(p *testPlan, t testTarget, in testIn) {
+func (w opened) planPytest(p *testPlan, t testTarget, in testIn) {
 	p.parse, p.logStdout = plainParser(testreport.ParsePytest), true
 	p.Args = append([]string{w.python(p.Dir), "-m", "pytest", "--color=no", "--tb=short", "-rfE"}, in.Args...)
 	if in.Filter != "" {
@@ -360,7 +361,7 @@ func (w *Workspace) planPytest(p *testPlan, t testTarget, in testIn) {
 }
 
 // python returns the interpreter of the project's virtual environment, if it has one.
-func (w *Workspace) python(dir string) string {
+func (w opened) python(dir string) string {
 	for up, at := "", dir; ; up, at = up+"../", path.Dir(at) {
 		for _, venv := range []string{".venv", "venv"} {
 			for _, bin := range []string{"bin/python", "Scripts/python.exe"} {
@@ -375,7 +376,7 @@ func (w *Workspace) python(dir string) string {
 	}
 }
 
-func (w *Workspace) planJS(p *testPlan, t testTarget, in testIn) {
+func (w opened) planJS(p *testPlan, t testTarget, in testIn) {
 	p.parse, p.logStdout = plainParser(testreport.ParseJest), true
 	p.Env = append(p.Env, "FORCE_COLOR=0")
 	p.Args = []string{w.nodeBin(p.Dir, p.Framework)}
@@ -401,7 +402,7 @@ func (w *Workspace) planJS(p *testPlan, t testTarget, in testIn) {
 
 // nodeBin finds an installed program of a package, in this directory or in one above, where npm
 // hoists it.
-func (w *Workspace) nodeBin(dir, name string) string {
+func (w opened) nodeBin(dir, name string) string {
 	for up, at := "./", dir; ; up, at = up+"../", path.Dir(at) {
 		if w.has(path.Join(at, "node_modules/.bin"), name) {
 			return up + "node_modules/.bin/" + name

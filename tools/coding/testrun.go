@@ -47,7 +47,7 @@ func (w *Workspace) testTool() (agent.Tool, error) {
 
 func (w *Workspace) describeTest(in testIn) agent.CallDescription {
 	d := w.place(agent.CallDescription{Title: "run tests"}, "")
-	plan, err := w.planTests(in)
+	plan, err := viewing(context.Background(), w, in, opened.planTests)
 	if err != nil {
 		d.Detail = err.Error()
 		return d
@@ -63,7 +63,7 @@ func (w *Workspace) describeTest(in testIn) agent.CallDescription {
 const shownTail = 4 << 10
 
 func (w *Workspace) test(ctx context.Context, in testIn) (string, error) {
-	plan, err := w.planTests(in)
+	plan, err := viewing(ctx, w, in, opened.planTests)
 	if err != nil {
 		return "", err
 	}

@@ -171,7 +171,7 @@ func TestTestCommands(t *testing.T) {
 		{testIn{Path: "web/src/a.test.js", Filter: "a b"}, "web: ./node_modules/.bin/jest --json '--testNamePattern=a b' --runTestsByPath src/a.test.js"},
 		{testIn{Path: "vite/b.test.ts"}, "vite: ./../node_modules/.bin/vitest run --reporter=json b.test.ts"},
 	} {
-		p, err := w.planTests(tc.in)
+		p, err := inside(w).planTests(t.Context(), tc.in)
 		if err != nil {
 			t.Errorf("%+v: %v", tc.in, err)
 			continue

@@ -8,15 +8,13 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
-
-	"github.com/luthier-dev/luthier/internal/ignore"
 )
 
 // walk calls fn for every file and directory below from, in lexical order, directories before their
 // contents. Ignored files are skipped, unless from itself is ignored or all is set; .git and
 // temporary files are always skipped. Symbolic links are reported but not followed. fn may return
 // [fs.SkipDir] and [fs.SkipAll]. Files that cannot be read are counted; they are not an error.
-func (w *Workspace) walk(ctx context.Context, from target, all bool, fn func(rel string, d fs.DirEntry) error) (unreadable int, err error) {
+func (w opened) walk(ctx context.Context, from target, all bool, fn func(rel string, d fs.DirEntry) error) (unreadable int, err error) {
 	visit := func(rel string, d fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:
@@ -47,11 +45,8 @@ func (w *Workspace) walk(ctx context.Context, from target, all bool, fn func(rel
 	return unreadable, err
 }
 
-// ignored returns the current ignore rules.
-func (w *Workspace) ignored() *ignore.Matcher { return ignore.New(w.real) }
-
 // walkAll is walk without ignore rules.
-func (w *Workspace) walkAll(rel string, d fs.DirEntry, visit fs.WalkDirFunc) error {
+func (w opened) walkAll(rel string, d fs.DirEntry, visit fs.WalkDirFunc) error {
 	err := w.walkDir(rel, d, visit)
 	if err == fs.SkipAll || err == fs.SkipDir {
 		return nil
@@ -59,7 +54,7 @@ func (w *Workspace) walkAll(rel string, d fs.DirEntry, visit fs.WalkDirFunc) err
 	return err
 }
 
-func (w *Workspace) walkDir(rel string, d fs.DirEntry, visit fs.WalkDirFunc) error {
+func (w opened) walkDir(rel string, d fs.DirEntry, visit fs.WalkDirFunc) error {
 	if err := visit(rel, d, nil); err != nil || !d.IsDir() {
 		if err == fs.SkipDir && d.IsDir() {
 			return nil

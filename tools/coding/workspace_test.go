@@ -56,6 +56,7 @@ func openAt(t testing.TB, dir string, cfg Config) *Workspace {
 	t.Helper()
 	w, err := Open(dir, cfg)
 	must(t, err)
+	checkTree(t, w)
 	t.Cleanup(func() { must(t, w.Close()) })
 	return w
 }

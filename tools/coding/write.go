@@ -19,7 +19,7 @@ type writeIn struct {
 }
 
 func (w *Workspace) writeTool() (agent.Tool, error) {
-	call, effects := guarded(w, "write", w.write, func(in writeIn) agent.Effects {
+	call, effects := guarded(w, "write", changing(w, opened.write), func(w opened, in writeIn) agent.Effects {
 		return w.mark(w.writeEffects(in.Path), []string{in.Path}, func() ([]fileChange, error) { return w.writeChanges(in) })
 	})
 	return newTool("write", call, toolParts[writeIn]{
@@ -30,8 +30,8 @@ func (w *Workspace) writeTool() (agent.Tool, error) {
 }
 
 func (w *Workspace) describeWrite(in writeIn) agent.CallDescription {
-	d := agent.CallDescription{Title: fmt.Sprintf("write %s (%d lines)", show.Path(in.Path), countLines(in.Content)), Where: w.real}
-	switch cur, err := w.current(in.Path); {
+	d := agent.CallDescription{Title: fmt.Sprintf("write %s (%d lines)", show.Path(in.Path), countLines(in.Content)), Where: w.name}
+	switch cur, err := w.now(in.Path); {
 	case err == nil:
 		d.Detail = preview(cur.at.rel, cur.text, withLineEnding(in.Content, lineEnding(cur.text)))
 	case errors.Is(err, fs.ErrNotExist):
@@ -48,7 +48,7 @@ type currentFile struct {
 }
 
 // current reads the text file at p. If the file does not exist, the error is an [fs.ErrNotExist].
-func (w *Workspace) current(p string) (*currentFile, error) {
+func (w opened) current(p string) (*currentFile, error) {
 	t, err := w.resolve(p)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,12 @@ func (w *Workspace) current(p string) (*currentFile, error) {
 	return w.currentAt(t)
 }
 
-func (w *Workspace) currentAt(t target) (*currentFile, error) {
+// now is current for a call that does not hold the tree.
+func (w *Workspace) now(p string) (*currentFile, error) {
+	return viewing(context.Background(), w, p, func(w opened, _ context.Context, p string) (*currentFile, error) { return w.current(p) })
+}
+
+func (w opened) currentAt(t target) (*currentFile, error) {
 	if t.info == nil {
 		return nil, &notThere{w.missing(t.rel)}
 	}
@@ -82,7 +87,7 @@ type notText struct{ error }
 
 // lockFile resolves p and locks it. Because the result of resolving before the lock may be out of
 // date, it resolves p again.
-func (w *Workspace) lockFile(ctx context.Context, p string) (target, func(), error) {
+func (w opened) lockFile(ctx context.Context, p string) (target, func(), error) {
 	t, err := w.resolve(p)
 	if err != nil {
 		return target{}, nil, err
@@ -102,7 +107,7 @@ func (w *Workspace) lockFile(ctx context.Context, p string) (target, func(), err
 	return again, unlock, nil
 }
 
-func (w *Workspace) write(ctx context.Context, in writeIn) (string, error) {
+func (w opened) write(ctx context.Context, in writeIn) (string, error) {
 	t, unlock, err := w.lockFile(ctx, in.Path)
 	if err != nil {
 		return "", err
@@ -126,7 +131,7 @@ func (w *Workspace) write(ctx context.Context, in writeIn) (string, error) {
 	return w.overwrite(ctx, t, in)
 }
 
-func (w *Workspace) create(ctx context.Context, t target, in writeIn) (string, error) {
+func (w opened) create(ctx context.Context, t target, in writeIn) (string, error) {
 	if _, err := w.commit(ctx, []change{{at: t, data: []byte(in.Content)}}); err != nil {
 		return "", err
 	}
@@ -140,7 +145,7 @@ func (w *Workspace) create(ctx context.Context, t target, in writeIn) (string, e
 		notes(gone, edit.CheckSyntax(t.rel, "", in.Content))), nil
 }
 
-func (w *Workspace) overwrite(ctx context.Context, t target, in writeIn) (string, error) {
+func (w opened) overwrite(ctx context.Context, t target, in writeIn) (string, error) {
 	cur, err := w.currentAt(t)
 	if err != nil {
 		if _, binary := errors.AsType[*notText](err); !binary || !in.Overwrite {

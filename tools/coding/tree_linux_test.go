@@ -1,0 +1,93 @@
+package coding
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/luthier-dev/luthier/internal/tier"
+	"github.com/luthier-dev/luthier/sandbox"
+)
+
+// boxes opens a snapshot of a directory that holds fs and a fork of it, and a workspace on the tree
+// of each. The test fails if the directory has changed at its end.
+func boxes(t *testing.T, cfg Config, fs files) (snapshot, fork boxed) {
+	t.Helper()
+	tier.Normal(t)
+	dir := t.TempDir()
+	fs.write(t, dir)
+	before := tree(t, dir)
+	t.Cleanup(func() {
+		if d := cmp.Diff(before, tree(t, dir)); d != "" {
+			t.Errorf("the directory below has changed (-before +after):\n%s", d)
+		}
+	})
+	box, err := sandbox.Local(t.Context(), sandbox.Config{Snapshot: sandbox.SnapshotDir(dir)})
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { must(t, box.Close()) })
+	forker, ok := sandbox.As[sandbox.Forker](box)
+	if !ok {
+		t.Skip("no forks here")
+	}
+	other, err := forker.Fork(t.Context())
+	must(t, err)
+	t.Cleanup(func() { must(t, other.Close()) })
+	return openBox(t, box, cfg), openBox(t, other, cfg)
+}
+
+// boxed is a workspace on the tree of a sandbox.
+type boxed struct {
+	*Workspace
+	box sandbox.Sandbox
+}
+
+func openBox(t *testing.T, box sandbox.Sandbox, cfg Config) boxed {
+	t.Helper()
+	treer, ok := sandbox.As[sandbox.Treer](box)
+	if !ok {
+		t.Skip("no tree")
+	}
+	tree, err := treer.Tree(t.Context())
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { must(t, tree.Close()) })
+	cfg.Proc.Sandbox = box
+	w, err := OpenTree(tree, cfg)
+	must(t, err)
+	t.Cleanup(func() { must(t, w.Close()) })
+	return boxed{w, box}
+}
+
+// sh runs a command in the box and returns its output.
+func (b boxed) sh(t testing.TB, command string) string {
+	t.Helper()
+	exit, err := b.box.Exec(t.Context(), sandbox.Cmd{Args: []string{"sh", "-c", command}})
+	if err != nil || !exit.Success() {
+		t.Fatalf("%s: %v, %v\n%s", command, exit, err, exit.Stderr.String())
+	}
+	return exit.Stdout.String()
+}
+
+// TestOpenTree checks that the file tools work on what the commands of a snapshot and of a fork see,
+// while the directory below stays as it is.
+//
+// Evidence: coding · The file tools work on the tree that the commands of a snapshot or a fork see
+func TestOpenTree(t *testing.T) {
+	snapshot, fork := boxes(t, Config{}, files{"a.txt": "one\ntwo\n", "sub/b.go": "package b\n", ".gitignore": "*.log\n", "x.log": "two\n"})
+	for _, b := range []boxed{snapshot, fork} {
+		contains(t, do(t, b.Workspace, "read", args{"path": "a.txt"}), "2\ttwo")
+		do(t, b.Workspace, "edit", args{"path": b.Dir() + "/a.txt", "old": "two", "new": "three"})
+		do(t, b.Workspace, "write", args{"path": "new/c.txt", "content": "three\n"})
+		if got := b.sh(t, "cat a.txt new/c.txt; rm a.txt; echo three >d.txt; stat -c %u new/c.txt; id -u"); got != "one\nthree\nthree\n"+b.sh(t, "id -u; id -u") {
+			t.Errorf("commands see %q", got)
+		}
+		contains(t, do(t, b.Workspace, "list", args{}), "d.txt", "new/", "sub/")
+		if got := do(t, b.Workspace, "grep", args{"pattern": "thr|two", "mode": "files"}); got != "d.txt\nnew/c.txt\n(2 matching lines in 2 files)" {
+			t.Errorf("grep: %s", got)
+		}
+		refused(t, b.Workspace, "read", args{"path": "a.txt"}, "does not exist")
+	}
+}
