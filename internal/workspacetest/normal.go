@@ -13,7 +13,7 @@ var varying = []struct {
 }{
 	{regexp.MustCompile(`\b\d+(\.\d+)?\s?(ns|µs|us|ms|s)\b`), "TIME"},
 	{regexp.MustCompile(`(?m)[ \t]*\(cached\)`), ""},
-	{regexp.MustCompile(`\bart_?[0-9A-Za-z]{6,}\b`), "ARTIFACT"},
+	{regexp.MustCompile(`\bartifact-[0-9a-f]+( \(\d+ bytes\))?`), "ARTIFACT"},
 }
 
 // normal returns a text that a model reads, without what may differ between two runs.
