@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -96,6 +97,7 @@ func (l *local) export(ctx context.Context, o ExportOptions) (*Review, error) {
 		return nil, err
 	}
 	defer c.Close()
+	l.leaveOutGit(c)
 	dir := l.ws.origin
 	if o.Dir != "" {
 		if dir, err = resolveDir("ExportOptions.Dir", o.Dir); err != nil {
@@ -117,6 +119,14 @@ func (l *local) export(ctx context.Context, o ExportOptions) (*Review, error) {
 		since = l.ws.opened // the snapshot itself: only its timestamps reveal changes
 	}
 	return r, c.Apply(ctx, dir, since)
+}
+
+// leaveOutGit removes what changed in the .git that a snapshot was given: it is only for commands
+// in the sandbox, and nothing on the host corresponds to it.
+func (l *local) leaveOutGit(c *tree.Comparison) {
+	if l.cfg.Snapshot.git {
+		c.Pairs = slices.DeleteFunc(c.Pairs, func(p tree.Pair) bool { return p.Path() == ".git" || strings.HasPrefix(p.Path(), ".git/") })
+	}
 }
 
 // refusal returns the error for findings that are not allowed, or nil.

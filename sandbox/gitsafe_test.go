@@ -112,7 +112,7 @@ func looks(t *testing.T, dir string) {
 	protectedIn(dir)
 	obeyed.Find(dir).Walls()
 	ReviewWrite(dir, FileWrite{Path: "a"}, FileWrite{Path: "package.json"}, FileWrite{Path: ".git/config"})
-	_ = layers.Checkout(ctx, dir, "HEAD", t.TempDir())
+	_ = layers.Checkout(ctx, dir, "HEAD", t.TempDir(), nil)
 	if cmd, done, err := SafeGit(ctx, dir, "status"); err == nil {
 		_ = cmd.Run()
 		_ = done()

@@ -72,6 +72,9 @@ func (s *Layers) snapshot(ctx context.Context, snap Snapshot) (*layers.Layer, er
 		}
 		return l, err
 	}
+	if snap.git {
+		return s.store.Clone(ctx, snap.dir, snap.rev, layers.Dot{Branch: snap.on})
+	}
 	return s.store.Commit(ctx, snap.dir, snap.rev)
 }
 

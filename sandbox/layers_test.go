@@ -354,3 +354,85 @@ func TestLayersWantAPrivateDirectory(t *testing.T) {
 		t.Error("a directory that others can write is taken for a store")
 	}
 }
+
+// TestSnapshotWithGit: the snapshot of a commit can have a repository of its own, in which git sees
+// an unchanged tree on the same branch, with the history, and commits as the same author.
+// Settings, hooks and remotes of the repository stay behind, and nothing that commands do there
+// changes it.
+//
+// Evidence: sandbox · A snapshot of a commit can have the repository's history
+func TestSnapshotWithGit(t *testing.T) {
+	tier.Normal(t)
+	repo := repository(t)
+	git := func(dir string, args ...string) string {
+		t.Helper()
+		c := exec.Command("git", append([]string{"-C", dir}, args...)...)
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	git(repo, "config", "user.name", "Ada")
+	git(repo, "config", "user.email", "ada@example.org")
+	git(repo, "config", "alias.harm", "!touch harmed")
+	git(repo, "remote", "add", "origin", "https://secret@example.org/x")
+	git(repo, "branch", "other", "HEAD~1")
+	git(repo, "tag", "v1")
+	git(repo, "update-ref", "refs/stash", "HEAD")
+	write(t, repo, ".git/hooks/pre-commit", "#!/bin/sh\ntouch harmed\n")
+	if err := os.Chmod(filepath.Join(repo, ".git/hooks/pre-commit"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	linked := filepath.Join(t.TempDir(), "linked") // another work tree of the repository
+	git(repo, "worktree", "add", "-q", "-b", "side", linked, "HEAD")
+	shared := filepath.Join(t.TempDir(), "shared") // a repository that borrows objects
+	git(repo, "clone", "-q", "--shared", repo, shared)
+	git(shared, "config", "user.name", "Ada")
+	git(shared, "config", "user.email", "ada@example.org")
+	branch := strings.TrimSpace(git(repo, "branch", "--show-current"))
+	before := git(repo, "for-each-ref") + git(repo, "rev-parse", "HEAD")
+	s := store(t, LayersConfig{})
+	for _, c := range []struct{ dir, rev, on string }{
+		{repo, "HEAD", branch}, {repo, branch, branch}, {repo, "other", "other"}, {repo, "HEAD~1", ""}, {repo, "v1", ""}, {linked, "HEAD", "side"}, {shared, "HEAD", branch},
+	} {
+		for _, layers := range []*Layers{nil, s} {
+			t.Run(filepath.Base(c.dir)+" "+c.rev, func(t *testing.T) {
+				cfg := walled(t, TierNamespaces)
+				cfg.Snapshot, cfg.Layers = SnapshotCommit(c.dir, c.rev).WithGit(), layers
+				sb := open(t, cfg)
+				if got := sh(t, sb, "git status --porcelain --ignored; git branch --show-current"); got != strings.TrimPrefix(c.on+"\n", "\n") {
+					t.Errorf("git sees %q", got)
+				}
+				if got, want := sh(t, sb, "git log --format='%H %an'"), git(c.dir, "log", "--format=%H %an", c.rev); got != want {
+					t.Errorf("history %q, want %q", got, want)
+				}
+				want := "Ada <ada@example.org> fsck=0\n"
+				script := "echo new >>file; git commit -qam third; git fsck --strict >/dev/null 2>&1; echo $(git log -1 --format='%an <%ae>') fsck=$?; ls harmed 2>/dev/null; git remote; git config alias.harm; git stash list"
+				if got := sh(t, sb, script+"; true"); got != want {
+					t.Errorf("got %q, want %q", got, want)
+				}
+				fork, err := sb.(Forker).Fork(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer fork.Close()
+				out := t.TempDir()
+				git(c.dir, "--work-tree", out, "checkout", "-q", c.rev, "--", ".")
+				r, err := fork.(Exporter).Export(t.Context(), ExportOptions{Dir: out})
+				if err != nil || len(r.Changes) != 1 || r.Changes[0].Path != "file" {
+					t.Errorf("exported %v, %v", r, err)
+				}
+			})
+		}
+	}
+	if after := git(repo, "for-each-ref") + git(repo, "rev-parse", "HEAD"); after != before {
+		t.Errorf("the repository had\n%sand now has\n%s", before, after)
+	}
+	if out := git(repo, "fsck", "--strict"); strings.Contains(out, "error") {
+		t.Error(out)
+	}
+}

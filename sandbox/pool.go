@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/luthier-dev/luthier/sandbox/internal/layers"
 	"github.com/luthier-dev/luthier/sandbox/internal/sched"
 )
 
@@ -305,19 +304,6 @@ func (p *Pool) Close() error {
 		p.work.Wait()
 		return err
 	})
-}
-
-// fix replaces a revision name that could later mean another commit by the commit's hash.
-func (s Snapshot) fix() (Snapshot, error) {
-	if _, ok := s.layer(); ok || s.rev == "" {
-		return s, nil
-	}
-	rev, err := layers.CommitName(s.dir, s.rev)
-	if err != nil {
-		return s, err
-	}
-	s.rev = rev
-	return s, nil
 }
 
 // PoolStats is a pool's state at one moment. The counters start when the pool is made.

@@ -108,6 +108,9 @@ func (l *local) ReviewSince(ctx context.Context, since Point) (*Review, error) {
 		return nil, fmt.Errorf("sandbox: review %s: %w", l.ws.dir, err)
 	}
 	defer c.Close()
+	if since == AtSnapshot {
+		l.leaveOutGit(c)
+	}
 	r, err := reviewOf(ctx, c, l.ws.original(), placesFor(c, l.ws.original()))
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: review %s: %w", l.ws.dir, err)

@@ -16,6 +16,8 @@ import (
 type Snapshot struct {
 	dir string
 	rev string // empty for the current state of the directory
+	git bool   // with a .git directory
+	on  string // the branch that HEAD there names, once rev is a commit's hash
 }
 
 // SnapshotDir returns the state of a directory when the sandbox opens. If the host can mount an
@@ -24,9 +26,22 @@ type Snapshot struct {
 func SnapshotDir(dir string) Snapshot { return Snapshot{dir: dir} }
 
 // SnapshotCommit returns the tree of a commit of the git repository that contains dir. rev names
-// the commit as for git rev-parse. The workspace has no .git directory; submodules are empty
-// directories.
+// the commit as for git rev-parse. The workspace has no .git directory unless [Snapshot.WithGit]
+// adds one; submodules are empty directories.
 func SnapshotCommit(dir, rev string) Snapshot { return Snapshot{dir: dir, rev: rev} }
+
+// WithGit returns the snapshot of a commit with a .git directory of its own: that of a clone, with
+// the history, branches and tags of the repository, and with HEAD at the commit, on the branch if
+// one was named. It has the author's name of the repository's configuration, and no remotes, hooks
+// or other settings. Object files are shared with the repository where the file system has hard
+// links, and are copied otherwise. Review and Export leave this .git out: it stays in the sandbox.
+// A snapshot of a directory is returned unchanged.
+func (s Snapshot) WithGit() Snapshot {
+	if _, ok := s.layer(); !ok && s.rev != "" {
+		s.git = true
+	}
+	return s
+}
 
 func (s Snapshot) isZero() bool { return s == Snapshot{} }
 
@@ -36,6 +51,21 @@ func (s Snapshot) live() string {
 		return ""
 	}
 	return s.dir
+}
+
+// fix replaces a revision name that could later mean another commit by the commit's hash.
+func (s Snapshot) fix() (Snapshot, error) {
+	if _, ok := s.layer(); ok || s.rev == "" || layers.IsCommitName(s.rev) {
+		return s, nil
+	}
+	rev, branch, err := layers.CommitName(s.dir, s.rev)
+	if err != nil {
+		return s, err
+	}
+	if s.rev = rev; s.git && branch != "" {
+		s.on = branch
+	}
+	return s, nil
 }
 
 // String returns the snapshot's name for messages, such as "/repo@HEAD".
@@ -48,7 +78,11 @@ func (s Snapshot) String() string {
 
 // checkout writes the commit's tree below the empty directory dst.
 func (s Snapshot) checkout(ctx context.Context, dst string) error {
-	return layers.Checkout(ctx, s.dir, s.rev, dst)
+	var dot *layers.Dot
+	if s.git {
+		dot = &layers.Dot{Branch: s.on}
+	}
+	return layers.Checkout(ctx, s.dir, s.rev, dst, dot)
 }
 
 // base is the state of a commit on disk, shared by a workspace and its forks.

@@ -113,11 +113,14 @@ func (ws *workspace) openSnapshot(ctx context.Context, cfg *Config) error {
 			return err
 		}
 	}
-	snap := cfg.Snapshot
-	dir, err := resolveDir("Config.Snapshot", snap.dir)
+	dir, err := resolveDir("Config.Snapshot", cfg.Snapshot.dir)
 	if err != nil {
 		return err
 	}
+	if cfg.Snapshot, err = cfg.Snapshot.fix(); err != nil {
+		return err
+	}
+	snap := cfg.Snapshot
 	ws.dir, ws.origin, ws.lower, ws.opened = dir, dir, dir, time.Now()
 	if snap.rev == "" {
 		return ws.likeTop()

@@ -9,10 +9,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/format/index"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/storer"
 
@@ -36,22 +38,46 @@ func resolve(dir, rev string) (*git.Repository, plumbing.Hash, error) {
 	return repo, *hash, nil
 }
 
-// CommitName returns the hash of the commit that a revision names.
-func CommitName(dir, rev string) (string, error) {
-	_, hash, err := resolve(dir, rev)
-	return hash.String(), err
+// IsCommitName reports whether a revision is a commit's full hash.
+func IsCommitName(rev string) bool { return plumbing.IsHash(rev) }
+
+// CommitName returns the hash of the commit that a revision names, and the full name of the branch
+// if the revision names one: by itself or, for HEAD, by the branch that the repository is on.
+func CommitName(dir, rev string) (hash, branch string, err error) {
+	repo, commit, err := resolve(dir, rev)
+	if err != nil {
+		return "", "", err
+	}
+	name := plumbing.NewBranchReferenceName(strings.TrimPrefix(rev, "refs/heads/"))
+	if rev == "HEAD" || rev == "@" {
+		if head, err := repo.Reference(plumbing.HEAD, false); err == nil {
+			name = head.Target() // empty if HEAD is on no branch
+		}
+	}
+	if r, err := repo.Reference(name, true); err == nil && name.IsBranch() && r.Hash() == commit {
+		branch = name.String()
+	}
+	return commit.String(), branch, nil
 }
 
-// Checkout writes a commit's tree below the empty directory dst.
-func Checkout(ctx context.Context, dir, rev, dst string) error {
+// Checkout writes a commit's tree below the empty directory dst. With a dot, it adds that .git
+// directory.
+func Checkout(ctx context.Context, dir, rev, dst string, dot *Dot) error {
 	repo, hash, err := resolve(dir, rev)
 	if err != nil {
 		return err
 	}
 	objects := verifiedObjects{repo.Storer}
-	tree, err := objects.commitTree(hash)
+	var k *clone
+	if dot != nil {
+		k, err = cloneOf(repo, hash, dir, dot.Branch)
+	}
+	var tree plumbing.Hash
 	if err == nil {
-		_, err = checkoutTree(ctx, nil, objects, tree, dst)
+		tree, err = objects.commitTree(hash)
+	}
+	if err == nil {
+		_, err = checkoutTree(ctx, nil, objects, tree, dst, k)
 	}
 	if err != nil {
 		return fmt.Errorf("snapshot %s: %w", snapshotName(dir, rev), err)
@@ -146,19 +172,27 @@ type checkout struct {
 	root    *os.Root
 	linked  map[string]bool // blobs that this layer already links
 	bytes   int64
+	index   *index.Index // receives the entries of files; nil if nobody wants them
 }
 
-// checkoutTree writes a tree below dst and returns the bytes that are not shared. If there is a
-// store, it shares the files with other layers.
-func checkoutTree(ctx context.Context, s *Store, v verifiedObjects, tree plumbing.Hash, dst string) (int64, error) {
+// checkoutTree writes a tree below dst, with the clone's .git unless that is nil, and returns the
+// bytes that are not shared. If there is a store, it shares the files with other layers.
+func checkoutTree(ctx context.Context, s *Store, v verifiedObjects, tree plumbing.Hash, dst string, k *clone) (int64, error) {
 	root, err := regular.OpenRoot(dst)
 	if err != nil {
 		return 0, err
 	}
 	defer root.Close()
 	c := &checkout{ctx: ctx, objects: v, store: s, top: dst, root: root, linked: map[string]bool{}}
+	if k != nil {
+		c.index = &index.Index{Version: 2}
+	}
 	err = c.dir(tree, ".", 0)
-	return c.bytes, err
+	if err != nil || k == nil {
+		return c.bytes, err
+	}
+	n, err := k.write(ctx, dst, c.index)
+	return c.bytes + n, err
 }
 
 // maxDepth is the deepest nesting of directories. A tree cannot contain itself, but it can be
@@ -196,10 +230,30 @@ func (c *checkout) dir(tree plumbing.Hash, rel string, depth int) error {
 		default:
 			err = c.file(e, name)
 		}
+		if err == nil && c.index != nil && e.Mode != filemode.Dir {
+			err = c.record(e, name)
+		}
 		if err != nil {
 			return fmt.Errorf("write %q: %w", name, err)
 		}
 	}
+	return nil
+}
+
+// record adds what was written to the index, so that git sees it as unchanged.
+func (c *checkout) record(e object.TreeEntry, name string) error {
+	in := &index.Entry{Hash: e.Hash, Name: name, Mode: e.Mode}
+	if e.Mode != filemode.Submodule {
+		fi, err := c.root.Lstat(name)
+		if err != nil {
+			return err
+		}
+		in.ModifiedAt, in.Size = fi.ModTime(), uint32(fi.Size())
+		if in.Mode == filemode.Deprecated {
+			in.Mode = filemode.Regular
+		}
+	}
+	c.index.Entries = append(c.index.Entries, in)
 	return nil
 }
 

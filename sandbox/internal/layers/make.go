@@ -45,7 +45,7 @@ func same(f *os.File, path string) bool {
 // validLayerID guards paths that are built from ids, which a caller may have made up.
 func validLayerID(id string) bool {
 	kind, hash, ok := strings.Cut(id, "-")
-	if !ok || kind != "git" && kind != "dir" || len(hash) < 40 {
+	if !ok || kind != "git" && kind != "dir" && kind != "clone" || len(hash) < 40 {
 		return false
 	}
 	return strings.Trim(hash, "0123456789abcdef") == ""

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
@@ -124,7 +125,7 @@ func (s *Store) Commit(ctx context.Context, dir, rev string) (*Layer, error) {
 		}
 		id := "git-" + tree.String()
 		if l, err = s.Hold(id); errors.Is(err, fs.ErrNotExist) {
-			l, err = s.make(id, func(dst string) (int64, error) { return checkoutTree(ctx, s, objects, tree, dst) })
+			l, err = s.make(id, func(dst string) (int64, error) { return checkoutTree(ctx, s, objects, tree, dst, nil) })
 		}
 		if err != nil {
 			return nil, fmt.Errorf("snapshot %s: %w", snapshotName(dir, rev), err)
@@ -135,6 +136,38 @@ func (s *Store) Commit(ctx context.Context, dir, rev string) (*Layer, error) {
 	}
 	l.from = dir
 	return l, nil
+}
+
+// Clone is Commit with a .git directory in the layer. The branches and tags are those that the
+// repository has now.
+func (s *Store) Clone(ctx context.Context, dir, rev string, dot Dot) (*Layer, error) {
+	repo, hash, err := resolve(dir, rev)
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.cloned(ctx, repo, hash, dir, dot)
+	if err != nil {
+		return nil, fmt.Errorf("snapshot %s: %w", snapshotName(dir, rev), err)
+	}
+	l.from = dir
+	return l, nil
+}
+
+func (s *Store) cloned(ctx context.Context, repo *git.Repository, hash plumbing.Hash, dir string, dot Dot) (*Layer, error) {
+	k, err := cloneOf(repo, hash, dir, dot.Branch)
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.Hold(k.id())
+	if !errors.Is(err, fs.ErrNotExist) {
+		return l, err
+	}
+	objects := verifiedObjects{repo.Storer}
+	tree, err := objects.commitTree(hash)
+	if err != nil {
+		return nil, err
+	}
+	return s.make(k.id(), func(dst string) (int64, error) { return checkoutTree(ctx, s, objects, tree, dst, k) })
 }
 
 // Dir returns the layer of a directory's current content, held, and makes it if it does not exist

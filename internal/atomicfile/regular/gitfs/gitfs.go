@@ -73,21 +73,49 @@ func Open(top string, detect bool) (*git.Repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	var common billy.Filesystem
-	switch text, err := regular.Read(filepath.Join(dir, "commondir"), maxPath); {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
+	at, err := commonOf(dir)
+	if err != nil {
 		return nil, err
-	case len(text) > 0:
-		if common, err = existing(under(dir, string(text)), git.ErrRepositoryIncomplete); err != nil {
+	}
+	var common billy.Filesystem
+	if at != dir {
+		if common, err = existing(at, git.ErrRepositoryIncomplete); err != nil {
 			return nil, err
 		}
 	}
-	s := filesystem.NewStorage(dotgit.NewRepositoryFilesystem(dot, common), cache.NewObjectLRUDefault())
+	s := filesystem.NewStorageWithOptions(dotgit.NewRepositoryFilesystem(dot, common), cache.NewObjectLRUDefault(), filesystem.Options{
+		AlternatesFS: New(filepath.VolumeName(dir) + string(filepath.Separator)), // they may be anywhere
+	})
 	if tree == "" {
 		return git.Open(s, nil)
 	}
 	return git.Open(s, New(tree))
+}
+
+// CommonDir returns the directory with the objects and branches of the repository that [Open]
+// opens. Of a linked work tree, that is the one of the main work tree.
+func CommonDir(top string, detect bool) (string, error) {
+	top, err := filepath.Abs(top)
+	if err != nil {
+		return "", err
+	}
+	dir, _, err := find(top, detect)
+	if err != nil {
+		return "", err
+	}
+	return commonOf(dir)
+}
+
+// commonOf follows the link from the git directory of a linked work tree to the common one.
+func commonOf(dir string) (string, error) {
+	text, err := regular.Read(filepath.Join(dir, "commondir"), maxPath)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 {
+		return dir, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return under(dir, string(text)), nil
 }
 
 // find returns the git directory of a work tree, or a bare repository and no work tree.
