@@ -3,7 +3,6 @@ package luthier_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -68,13 +67,9 @@ func openCopy(t *testing.T, dir string) workspacetest.Workspace {
 	return wireBox(t, localBox(t, sandbox.Config{Snapshot: sandbox.SnapshotDir(dir), Floor: sandbox.TierLandlock, Ceiling: sandbox.TierLandlock}), dir)
 }
 
-// openCommit opens a snapshot of the commit, which has no repository, and clones one into it.
+// openCommit opens a snapshot of the commit with a repository.
 func openCommit(t *testing.T, dir string) workspacetest.Workspace {
-	box := localBox(t, sandbox.Config{Snapshot: sandbox.SnapshotCommit(dir, "HEAD"), ReadOnly: []string{filepath.Join(dir, ".git")}})
-	w := wireBox(t, box, dir)
-	_, err := w.Exec(t.Context(), fmt.Sprintf("cp -r %s/.git .git && git reset -q", dir))
-	must(t, err)
-	return w
+	return wireBox(t, localBox(t, sandbox.Config{Snapshot: sandbox.SnapshotCommit(dir, "HEAD").WithGit()}), dir)
 }
 
 // openFork opens a fork of a fork, and so on, of a snapshot.

@@ -21,7 +21,7 @@ import (
 //	d 750 private
 //
 // The kind is f, d, l, or the mode's text for anything else. Of git's index only the names count,
-// since it records times and inodes; see [commandManifest].
+// since it records times and inodes; see [look].
 type manifest []string
 
 // line formats an entry. Modes of links differ between file systems and mean nothing.
@@ -38,8 +38,8 @@ func line(kind, perm, name, rest string) string {
 	return fmt.Sprintf("%s %s %s %s", kind, perm, name, rest)
 }
 
-// Manifest describes what root holds.
-func Manifest(root *os.Root) ([]string, error) {
+// viewManifest describes what root holds.
+func viewManifest(root *os.Root) (manifest, error) {
 	var m manifest
 	err := fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -99,20 +99,23 @@ func pathOf(l string) string {
 }
 
 // look prints the entries of the working directory, an empty line, the hashes of the files, an
-// empty line, and the names in git's index.
+// empty line, and git's index, references and commits.
 const look = `set -e
 id -u
 find . -printf '%y\t%m\t%U\t%P\t%l\n'
 echo
 find . -type f -exec sha256sum {} +
 echo
-if [ -d .git ]; then git ls-files -s; fi`
+git ls-files -s
+git for-each-ref
+git symbolic-ref HEAD
+git log --format=fuller`
 
 // A seen tree is the workspace as commands see it.
 type seen struct {
-	Tree   manifest // as Manifest describes it
+	Tree   manifest // as viewManifest describes it
 	Others []string // paths that belong to another user than the one that commands run as
-	Index  []string // git's index
+	Git    []string // git's index, references and commits
 }
 
 // commandManifest describes the workspace as commands see it.
@@ -151,6 +154,6 @@ func parseLook(out string) (*seen, error) {
 		}
 	}
 	slices.SortFunc(s.Tree, byPath)
-	s.Index = strings.Split(strings.TrimSpace(parts[2]), "\n")
+	s.Git = strings.Split(strings.TrimSpace(parts[2]), "\n")
 	return s, nil
 }
