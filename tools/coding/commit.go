@@ -67,7 +67,8 @@ func (w opened) commit(ctx context.Context, changes []change) (note string, err 
 	return strings.Join(tx.notes, "; "), nil
 }
 
-// treeLockWait limits the wait for the lock of a sandbox's tree, which its commands may hold for ever.
+// treeLockWait limits the wait for the lock of a sandbox's tree, which its commands may hold for
+// ever.
 const treeLockWait = 100 * time.Millisecond
 
 // lockTop takes the lock that workspaces on the same directory share.

@@ -58,11 +58,12 @@ func (w opened) git(ctx context.Context, in gitIn) (string, error) {
 // openRepo opens the repository that contains the workspace. Its objects can be read until ctx
 // ends.
 func (w opened) openRepo(ctx context.Context) (*gitview.Repo, error) {
-	if !w.onHost {
-		return nil, errors.New("the git tool cannot read this workspace yet; use git with shell")
+	dir := ""
+	if w.onHost {
+		dir = w.name
 	}
 	return gitview.Open(ctx, gitview.Config{
-		Dir: w.name, Root: w.root, Files: gitFiles{w}, Resolve: w.gitPath, Temporary: isTempName,
+		Dir: dir, Root: w.root, Files: gitFiles{w}, Resolve: w.gitPath, Rules: w.ignored, Temporary: isTempName,
 		Attributes:  func() string { return w.small(".gitattributes") },
 		OutputBytes: w.cfg.Proc.OutputBytes, ListEntries: w.cfg.Limits.ListEntries,
 	})

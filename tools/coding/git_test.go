@@ -444,6 +444,7 @@ func TestGitPlaces(t *testing.T) {
 		contains(t, run(t, openWith(t, Config{}, nil), "git", args{"op": "status"}), "error:", "not in a git repository", "git init")
 	})
 	t.Run("workspace below the top", func(t *testing.T) {
+		inPlaceOnly(t)
 		files{"sub/in.txt": "in 3\n", "top.txt": "changed\n", "sub/new/y": "y"}.write(t, r.dir)
 		w := openAt(t, filepath.Join(r.dir, "sub"), Config{})
 		out := run(t, w, "git", args{"op": "status"})
@@ -459,6 +460,7 @@ func TestGitPlaces(t *testing.T) {
 		contains(t, run(t, w, "git", args{"op": "log", "path": "in.txt"}), "commit 2", "commit 1")
 	})
 	t.Run("linked work tree", func(t *testing.T) {
+		inPlaceOnly(t)
 		linked := filepath.Join(t.TempDir(), "linked")
 		r.git("worktree", "add", "-q", "-b", "wt", linked)
 		files{"top.txt": "in the linked tree\n"}.write(t, linked)
@@ -466,6 +468,7 @@ func TestGitPlaces(t *testing.T) {
 		contains(t, out, "on branch wt", " M top.txt")
 	})
 	t.Run("submodule", func(t *testing.T) {
+		inPlaceOnly(t)
 		super := newRepo(t, files{"a": "a"})
 		super.t = t
 		super.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", r.dir, "mod")

@@ -71,7 +71,7 @@ func (w *Workspace) lint(ctx context.Context, in lintIn) (string, error) {
 	return renderLint(outs, files, plan.whence), nil
 }
 
-// lintPlan is what a call will check, and how.
+// lintPlan holds what a call will check, and how.
 type lintPlan struct {
 	files  []string
 	whence string // what the files are, if the call does not name them

@@ -51,9 +51,9 @@ func (w *Workspace) memoryEffects(in memoryIn) agent.Effects {
 	return agent.Writing(w.memoryResource())
 }
 
-// memoryPlace opens a workspace in Config.MemoryDir and returns it with the path of the notes in it.
-// Notes outside the workspace get one of their own, so that they are read and written with the same
-// precautions.
+// memoryPlace opens a workspace in Config.MemoryDir and returns it with the path of the notes in
+// it. Notes outside the workspace get one of their own, so that they are read and written with the
+// same precautions.
 func (w *Workspace) memoryPlace() (*Workspace, string, error) {
 	if err := os.MkdirAll(w.cfg.MemoryDir, 0o700); err != nil {
 		return nil, "", fmt.Errorf("the directory for notes cannot be made: %w", show.Cause(err))

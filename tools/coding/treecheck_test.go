@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"os"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"testing"
+
+	"github.com/luthier-dev/luthier/sandbox"
 )
 
 // checkedTree is the directory of a workspace as a tree that fails the test if the tools nest calls:
@@ -34,6 +38,37 @@ func (c *checkedTree) View(_ context.Context, do func(*os.Root) error) error {
 
 func (c *checkedTree) Change(ctx context.Context, do func(*os.Root) error) error {
 	return c.View(ctx, do)
+}
+
+// elsewhere runs the tests of this package on trees that have no path.
+var elsewhere = flag.Bool("elsewhere", false, "open the workspaces of tests as trees without a path")
+
+// inPlaceOnly skips a test of what only a directory of the host has, such as files above it.
+func inPlaceOnly(t testing.TB) {
+	t.Helper()
+	if *elsewhere {
+		t.Skip("only in place")
+	}
+}
+
+// openElsewhere opens a directory as a tree without a path, and a sandbox over it.
+func openElsewhere(t testing.TB, dir string, cfg Config) *Workspace {
+	t.Helper()
+	real, err := filepath.EvalSymlinks(dir)
+	must(t, err)
+	root, err := os.OpenRoot(real)
+	must(t, err)
+	t.Cleanup(func() { must(t, root.Close()) })
+	if cfg.Proc.Sandbox == nil {
+		box, err := sandbox.Local(context.Background(), sandbox.Config{Dir: real, Floor: sandbox.TierNone, Ceiling: sandbox.TierNone})
+		must(t, err)
+		t.Cleanup(func() { must(t, box.Close()) })
+		cfg.Proc.Sandbox = box
+	}
+	w, err := OpenTree(&checkedTree{t: t, name: real, root: root}, cfg)
+	must(t, err)
+	t.Cleanup(func() { must(t, w.Close()) })
+	return w
 }
 
 // goroutine returns what identifies the calling goroutine.

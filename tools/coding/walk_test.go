@@ -99,6 +99,7 @@ func TestGlob(t *testing.T) {
 
 // TestSubdirectoryOfARepository: the ignore rules of a repository above the workspace apply.
 func TestSubdirectoryOfARepository(t *testing.T) {
+	inPlaceOnly(t)
 	dir := t.TempDir()
 	files{".gitignore": "*.gen\n", "sub/a.gen": "needle\n", "sub/b.txt": "needle\n"}.write(t, dir)
 	if out, err := exec.Command("git", "init", "-q", dir).CombinedOutput(); err != nil {

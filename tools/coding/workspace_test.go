@@ -54,6 +54,9 @@ func openWith(t testing.TB, cfg Config, fs files) *Workspace {
 
 func openAt(t testing.TB, dir string, cfg Config) *Workspace {
 	t.Helper()
+	if *elsewhere {
+		return openElsewhere(t, dir, cfg)
+	}
 	w, err := Open(dir, cfg)
 	must(t, err)
 	checkTree(t, w)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -151,7 +149,7 @@ func (g *Repo) branchLine() string {
 		{"MERGE_HEAD", "merge"}, {"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}, {"rebase-merge", "rebase"},
 		{"rebase-apply", "rebase"}, {"BISECT_LOG", "bisect"},
 	} {
-		if _, err := os.Lstat(filepath.Join(g.top, ".git", s.file)); err == nil {
+		if g.has(s.file) {
 			line += ", in the middle of a " + s.what
 		}
 	}

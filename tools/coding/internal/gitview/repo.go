@@ -21,6 +21,7 @@ import (
 
 	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/internal/atomicfile/regular/gitfs"
+	"github.com/luthier-dev/luthier/internal/ignore"
 )
 
 // maxPath limits the length of a path in git's files, and the depth of its trees.
@@ -31,9 +32,13 @@ var ErrNoRepo = errors.New("the workspace is not in a git repository; create one
 
 // Config sets where to look for a repository and how to read the files of its work tree.
 type Config struct {
-	Dir   string   // the workspace, absolute and without symbolic links
-	Root  *os.Root // the same, opened
+	// Dir is the workspace, absolute and without symbolic links, or empty if it has no path on this
+	// machine.
+	Dir   string
+	Root  *os.Root // the workspace, opened
 	Files Files
+	// Rules returns the ignore rules of the workspace.
+	Rules func() *ignore.Matcher
 	// Resolve converts a path of a query into one relative to the workspace, or returns an error.
 	Resolve func(p string) (string, error)
 	// Temporary reports whether a file name is one of the host's temporary files.
@@ -60,12 +65,16 @@ type Files interface {
 type Repo struct {
 	cfg    Config
 	r      *git.Repository
-	top    string // the work tree's absolute path
+	top    string // the work tree's absolute path, if it has one
+	dot    string // otherwise, the git directory's path in the workspace
 	prefix string // path of the workspace in the work tree, "" or ending with "/": only paths below it are reported
 }
 
 // Open opens the repository that contains cfg.Dir. Its objects can be read until ctx ends.
 func Open(ctx context.Context, cfg Config) (*Repo, error) {
+	if cfg.Dir == "" {
+		return openTree(ctx, cfg)
+	}
 	top, err := findDotGit(cfg.Dir)
 	if err != nil {
 		return nil, err
@@ -187,6 +196,17 @@ func checkBackLink(dir, top string) error {
 		return refused
 	}
 	return nil
+}
+
+// has reports whether the git directory holds a file or directory.
+func (g *Repo) has(name string) bool {
+	var err error
+	if g.top == "" {
+		_, err = g.cfg.Root.Lstat(filepath.FromSlash(path.Join(g.dot, name)))
+	} else {
+		_, err = os.Lstat(filepath.Join(g.top, ".git", name))
+	}
+	return err == nil
 }
 
 func inDir(p, dir string) bool {

@@ -21,7 +21,7 @@ func (g *Repo) untracked(ctx context.Context, idx *index.Index, under string, ig
 			u.dirs[dir] = true
 		}
 	}
-	m := ignore.New(g.cfg.Dir)
+	m := g.cfg.Rules()
 	if err := m.Walk(u.visit); err != nil {
 		return err
 	}
