@@ -2,6 +2,7 @@ package luthier_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"os"
@@ -20,9 +21,18 @@ func (m *turns) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 	return m.script.Stream(ctx, req)
 }
 
-func (w *wired) Name() string { return w.tree.Name() }
+func (w *wired) Name() string { return w.name }
 
-func (w *wired) View(ctx context.Context, f func(*os.Root) error) error { return w.tree.View(ctx, f) }
+func (w *wired) View(ctx context.Context, f func(*os.Root) error) error {
+	if w.tree != nil {
+		return w.tree.View(ctx, f)
+	}
+	root, err := os.OpenRoot(w.name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(root), root.Close())
+}
 
 // Play implements [workspacetest.Workspace]: the model makes one call a step.
 func (w *wired) Play(ctx context.Context, calls []workspacetest.Call) ([]workspacetest.Result, error) {

@@ -43,7 +43,7 @@ type arrangement struct {
 }
 
 var arrangements = []arrangement{
-	{name: "in place again", caps: workspacetest.Caps{InPlace: true}, open: openInPlace},
+	{name: "in place again", caps: workspacetest.Caps{InPlace: true}, open: openInPlace, long: true},
 	{name: "snapshot", open: openSnapshot},
 	{name: "commit", caps: workspacetest.Caps{Commit: true}, open: openCommit},
 	{name: "fork", open: openFork(1)},
@@ -52,11 +52,16 @@ var arrangements = []arrangement{
 	{name: "copy", open: openCopy, long: true},
 }
 
+// openInPlace makes the agent that luthier.New makes over a directory.
 func openInPlace(t *testing.T, dir string) workspacetest.Workspace {
 	box := localBox(t, sandbox.Config{Dir: dir, Unprotect: []string{".git"}})
-	tree, err := sandbox.DirTree(dir)
+	w := &wired{name: dir, box: box, model: &turns{}, session: agent.NewSession()}
+	c, err := luthier.New(t.Context(), dir, luthier.Options{Model: w.model, Sandbox: box, StateDir: t.TempDir(), Customize: func(_ *coding.Config, cfg *agent.Config) {
+		cfg.Policy = nil // allows all
+	}})
 	must(t, err)
-	return wireAgent(t, box, tree, dir)
+	w.agent, w.index, w.closing = c.Agent, c.Index, []func() error{c.Close}
+	return w
 }
 
 func openSnapshot(t *testing.T, dir string) workspacetest.Workspace {
@@ -159,8 +164,9 @@ func wireBox(t *testing.T, box sandbox.Sandbox, origin string) *wired {
 
 // wired is an agent over a tree, with a scripted model.
 type wired struct {
+	name    string
 	box     sandbox.Sandbox
-	tree    *sandbox.Tree
+	tree    *sandbox.Tree // nil in place
 	index   *retrieval.Index
 	agent   *agent.Agent
 	session *agent.Session
@@ -171,7 +177,7 @@ type wired struct {
 // wireAgent makes an agent of the parts as luthier.New does, over a tree.
 func wireAgent(t *testing.T, box sandbox.Sandbox, tree *sandbox.Tree, origin string) *wired {
 	t.Helper()
-	w := &wired{box: box, tree: tree, model: &turns{}, session: agent.NewSession()}
+	w := &wired{name: tree.Name(), box: box, tree: tree, model: &turns{}, session: agent.NewSession()}
 	var err error
 	w.index, err = retrieval.OpenTree(t.Context(), tree, retrieval.Config{CacheDir: t.TempDir(), GitDir: filepath.Join(origin, ".git")})
 	must(t, err)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A file is an entry of the fixture: a regular file, a directory if the name ends in a slash, or a
@@ -81,21 +82,25 @@ func Fixture(t testing.TB, dir string, clean bool) {
 	git("init", "-q", "-b", "main", "--template=")
 	git("config", "core.autocrlf", "false")
 	for i, files := range commits {
-		for _, f := range files {
-			f.make(t, dir)
+		for j, f := range files {
+			f.make(t, dir, 100*i+j)
 		}
 		git("add", "-A")
 		git("commit", "-q", "-m", []string{"Begin the shop", "Add tests and papers"}[i])
 	}
 	git("tag", "v0.1")
 	if !clean {
-		for _, f := range loose {
-			f.make(t, dir)
+		for j, f := range loose {
+			f.make(t, dir, 1000+j)
 		}
 	}
 }
 
-func (f file) make(t testing.TB, dir string) {
+// begin is the time of the first file's last change. Each file is a second younger than the one
+// before it, since glob orders by time.
+var begin = time.Date(2024, 2, 1, 10, 0, 0, 0, time.UTC)
+
+func (f file) make(t testing.TB, dir string, n int) {
 	t.Helper()
 	path, mode := filepath.Join(dir, filepath.FromSlash(f.name)), f.mode
 	if strings.HasSuffix(f.name, "/") {
@@ -114,6 +119,8 @@ func (f file) make(t testing.TB, dir string) {
 	}
 	must(t, os.WriteFile(path, []byte(f.text), mode))
 	must(t, os.Chmod(path, mode))
+	at := begin.Add(time.Duration(n) * time.Second)
+	must(t, os.Chtimes(path, at, at))
 }
 
 func must(t testing.TB, err error) {

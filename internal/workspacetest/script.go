@@ -32,7 +32,7 @@ var script = [][]step{
 		{"write", `{"path":"calc/mul.go","content":"package calc\n\n// Mul multiplies two numbers.\nfunc Mul(a, b int) int { return a * b }\n"}`},
 		{"apply_patch", `{"patch":"*** Begin Patch\n*** Update File: main.go\n@@\n-\tfmt.Println(calc.Add(1, 2))\n+\tfmt.Println(calc.Add(1, 2), calc.Mul(3, 4))\n*** Delete File: old.txt\n*** Add File: docs/new.md\n+# New\n*** End Patch"}`},
 		{"read", `{"path":"main.go"}`},
-		{"shell", `{"command":"gofmt -l .; ./tools/check.sh; cat main.go link.txt; wc -l <calc/mul.go; echo gen > gen.txt; chmod 755 run.sh; ln -s calc/calc.go link.go; mv notes.txt notes2.txt; mkdir -p deep/er && echo x > deep/er/x; git status --short | sort"}`},
+		{"shell", `{"command":"gofmt -l .; ./tools/check.sh; cat main.go link.txt; wc -l <calc/mul.go; echo gen > gen.txt; chmod 755 run.sh; ln -s calc/calc.go calc.link; mv notes.txt notes2.txt; mkdir -p deep/er && echo x > deep/er/x; git status --short | sort"}`},
 		{"git", `{"op":"status"}`},
 		{"git", `{"op":"diff"}`},
 		{"git", `{"op":"log"}`},
