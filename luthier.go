@@ -77,9 +77,14 @@ type Options struct {
 	// Limits.Verifications times. Nil accepts every answer.
 	Verify func(ctx context.Context, s *agent.Session) (feedback string, err error)
 
-	// Sandbox runs programs. It must work on the files of the workspace: New refuses a snapshot, a
-	// fork, a copy and a sandbox on another machine. Nil opens one over the workspace in place.
-	// NoSandbox runs them as plain processes instead, for hosts that are themselves a sandbox.
+	// Workspace is where the agent works, if that is not a directory in place: a snapshot, a
+	// commit, a fork, a sandbox of the host's or another machine. See [Open]. The host closes it,
+	// after the Coder.
+	Workspace Workspace
+	// Sandbox runs programs over the directory in place. It must work on the same files: New
+	// refuses a snapshot, a fork, a copy and a sandbox on another machine, for which there is
+	// Workspace. Nil opens one. NoSandbox runs programs as plain processes instead, for hosts that
+	// are themselves a sandbox.
 	Sandbox   sandbox.Sandbox
 	NoSandbox bool
 
@@ -111,33 +116,36 @@ type Options struct {
 	Customize func(*coding.Config, *agent.Config)
 }
 
-// Coder is a coding agent over one directory. The embedded Agent runs it, and undoes and explains
+// Coder is a coding agent over one workspace. The embedded Agent runs it, and undoes and explains
 // what it does.
 type Coder struct {
 	*agent.Agent
-	Workspace *coding.Workspace
+	Workspace *coding.Workspace // the tools
 	Sandbox   sandbox.Sandbox   // nil with Options.NoSandbox
 	Registry  *tools.Registry   // the tools on offer; the host may add and remove some at run time
 	Store     *checkpoint.Store // nil with Options.NoCheckpoints
 	Index     *retrieval.Index  // nil with Options.NoIndex, when no tool needs it, or when it could not be opened
 
 	state     string
-	dir       string
+	on        ground
+	kept      *kept // nil in place, and with Options.NoCheckpoints
+	used      bool  // a session works with what is kept
 	ownsBox   bool
 	ownsIndex bool
 }
 
-// New wires a coding agent over dir. The caller must close it. With a sandbox (the default) the
-// program must call [sandbox.Init] first thing in main.
+// New wires a coding agent over the directory dir, or over Options.Workspace with an empty dir. The
+// caller must close it. With a sandbox (the default) the program must call [sandbox.Init] first
+// thing in main.
 func New(ctx context.Context, dir string, opts Options) (*Coder, error) {
 	if opts.Model == nil {
 		return nil, errors.New("luthier: new: Options.Model is nil; set it to a backend such as router/openai or router/anthropic")
 	}
-	abs, err := realDir(dir)
+	on, err := groundOf(dir, &opts)
 	if err != nil {
 		return nil, fmt.Errorf("luthier: new: %w", err)
 	}
-	c := &Coder{dir: abs}
+	c := &Coder{on: on}
 	if err := c.open(ctx, &opts); err != nil {
 		return nil, errors.Join(fmt.Errorf("luthier: new: %w", err), c.Close())
 	}
@@ -167,7 +175,7 @@ func realDir(dir string) (string, error) {
 // open builds the parts. Close releases each of them.
 func (c *Coder) open(ctx context.Context, opts *Options) error {
 	var err error
-	if c.state, err = stateDir(opts.StateDir, c.dir); err != nil {
+	if c.state, err = stateDir(opts.StateDir, c.on.origin()); err != nil {
 		return err
 	}
 	artifacts, err := tools.NewDirStore(filepath.Join(c.state, "artifacts"))
@@ -179,7 +187,7 @@ func (c *Coder) open(ctx context.Context, opts *Options) error {
 	}
 	open := c.indexFor(ctx, opts)
 	cfg := coding.Config{Only: opts.Only, Without: opts.Without, Artifacts: artifacts, Ask: opts.Question,
-		Proc: coding.ProcConfig{Sandbox: c.Sandbox}}
+		Reviewed: c.on.tree != nil, Proc: coding.ProcConfig{Sandbox: c.Sandbox}}
 	if open != nil {
 		cfg.Index = CodingIndexLater(open)
 	}
@@ -188,10 +196,12 @@ func (c *Coder) open(ctx context.Context, opts *Options) error {
 		return err
 	}
 	if !opts.NoCheckpoints {
-		if c.Store, err = checkpoint.Open(c.dir, filepath.Join(c.state, "checkpoints"), checkpoint.Options{}); err != nil {
+		if err = c.openCheckpoints(); err != nil {
 			return err
 		}
-		acfg.Checkpointer = c.Store
+		if acfg.Checkpointer = c.Store; c.kept != nil {
+			acfg.Checkpointer = switching{c}
+		}
 	}
 	if opts.SubAgents {
 		cfg.Proc.Agent = &agent.Config{Model: opts.Model}
@@ -201,10 +211,8 @@ func (c *Coder) open(ctx context.Context, opts *Options) error {
 	if opts.Customize != nil {
 		opts.Customize(&cfg, &acfg)
 	}
-	if box := cfg.Proc.Sandbox; box != nil && !(c.ownsBox && box == c.Sandbox) {
-		if err := oneTree(ctx, box, c.dir); err != nil {
-			return err
-		}
+	if err := c.checkTree(ctx, cfg.Proc.Sandbox); err != nil {
+		return err
 	}
 	if err := c.wire(cfg, acfg, opts.Tools); err != nil {
 		return err
@@ -220,7 +228,7 @@ func (c *Coder) wire(cfg coding.Config, acfg agent.Config, more []agent.Tool) er
 	var err error
 	main, sub := &offered{more: acfg.ToolSource}, &offered{static: acfg.Tools, more: acfg.ToolSource}
 	cfg.Proc.Agent = subAgents(cfg.Proc.Agent, &acfg, sub)
-	if c.Workspace, err = coding.Open(c.dir, cfg); err != nil {
+	if c.Workspace, err = c.on.tools(cfg); err != nil {
 		return err
 	}
 	ts, err := c.Workspace.Tools()
@@ -240,7 +248,11 @@ func (c *Coder) openSandbox(ctx context.Context, opts *Options) error {
 	if c.Sandbox = opts.Sandbox; c.Sandbox != nil || opts.NoSandbox {
 		return nil
 	}
-	box, err := sandbox.Local(ctx, sandbox.Config{Dir: c.dir})
+	if opts.Workspace != nil {
+		c.Sandbox = opts.Workspace.Sandbox()
+		return nil
+	}
+	box, err := sandbox.Local(ctx, sandbox.Config{Dir: c.on.dir})
 	if err != nil {
 		return fmt.Errorf("%w (Options.NoSandbox runs programs without one)", err)
 	}
@@ -260,7 +272,7 @@ func (c *Coder) indexFor(ctx context.Context, opts *Options) func() (*retrieval.
 		if opts.Index != nil {
 			return opts.Index, nil
 		}
-		return retrieval.Open(ctx, c.dir, retrieval.Config{Background: true, Watch: true, CacheDir: filepath.Join(c.state, "index"), Logger: opts.Logger})
+		return c.on.index(ctx, retrieval.Config{Background: true, Watch: true, CacheDir: filepath.Join(c.state, "index"), Logger: opts.Logger})
 	})
 }
 
@@ -279,12 +291,12 @@ func (c *Coder) openIndex(open func() (*retrieval.Index, error), opts *Options) 
 }
 
 func (c *Coder) agentConfig(opts *Options, artifacts agent.ArtifactStore, indexed bool) (agent.Config, error) {
-	files := agent.Instructions{Workspace: c.dir, Decode: coding.DecodeText}
+	files := c.on.instructions()
 	ins, err := files.Find(".")
 	if err != nil {
 		return agent.Config{}, err
 	}
-	where := fmt.Sprintf(strings.TrimSpace(workspacePrompt), c.dir, runtime.GOOS, runtime.GOARCH)
+	where := fmt.Sprintf(strings.TrimSpace(workspacePrompt), c.on.name(), runtime.GOOS, runtime.GOARCH)
 	if c.Sandbox != nil && c.Sandbox.Isolation().Tier > sandbox.TierNone {
 		where += " " + strings.TrimSpace(sandboxPrompt)
 	}
@@ -319,7 +331,10 @@ func (c *Coder) NewSession() (*agent.Session, error) {
 // own. An empty Dir is the workspace.
 func (c *Coder) NewSessionWith(opts agent.SessionOptions) (*agent.Session, error) {
 	if opts.Dir == "" {
-		opts.Dir = c.dir
+		opts.Dir = c.on.origin()
+	}
+	if err := c.label(&opts); err != nil {
+		return nil, fmt.Errorf("luthier: new session: %w", err)
 	}
 	return agent.CreateSession(c.SessionDir(), opts)
 }
@@ -327,7 +342,9 @@ func (c *Coder) NewSessionWith(opts agent.SessionOptions) (*agent.Session, error
 // Sessions lists the workspace's sessions, the most recent first.
 func (c *Coder) Sessions() ([]agent.SessionInfo, error) { return agent.ListSessions(c.SessionDir()) }
 
-// Resume opens a session of the workspace by its id, or the most recent one if id is empty.
+// Resume opens a session of the workspace by its id, or the most recent one if id is empty. If the
+// session's workspace was not in place, it brings this one to the last checkpoint of that: where
+// the session left it or, if its process was killed, where it was before the last changes.
 func (c *Coder) Resume(id string) (*agent.Session, *agent.Recovery, error) {
 	if id == "" {
 		infos, err := c.Sessions()
@@ -335,21 +352,28 @@ func (c *Coder) Resume(id string) (*agent.Session, *agent.Recovery, error) {
 			return nil, nil, err
 		}
 		if len(infos) == 0 {
-			return nil, nil, fmt.Errorf("luthier: resume: there is no session of %s yet", c.dir)
+			return nil, nil, fmt.Errorf("luthier: resume: there is no session of %s yet", c.on.origin())
 		}
 		id = infos[0].Meta.ID
 	}
 	if id != filepath.Base(id) {
 		return nil, nil, fmt.Errorf("luthier: resume: %q is not a session id", id)
 	}
-	return agent.OpenSession(filepath.Join(c.SessionDir(), id+".jsonl"), agent.SessionOptions{})
+	s, rec, err := agent.OpenSession(filepath.Join(c.SessionDir(), id+".jsonl"), agent.SessionOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := c.goBack(context.Background(), s.Meta()); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("luthier: resume %s: %w", id, err), s.Close())
+	}
+	return s, rec, nil
 }
 
 // SessionDir returns the directory that holds the workspace's sessions.
 func (c *Coder) SessionDir() string { return filepath.Join(c.state, "sessions") }
 
-// Dir returns the workspace's absolute path.
-func (c *Coder) Dir() string { return c.dir }
+// Dir returns the workspace's absolute path as commands and the model see it.
+func (c *Coder) Dir() string { return c.on.name() }
 
 // Close ends the programs that are still running and releases the sandbox. Sessions are closed by
 // those who opened them.
@@ -361,6 +385,7 @@ func (c *Coder) Close() error {
 	if c.ownsIndex {
 		errs = append(errs, c.Index.Close())
 	}
+	errs = append(errs, c.closeKept())
 	if c.Store != nil {
 		errs = append(errs, c.Store.Close())
 	}

@@ -16,7 +16,20 @@ import (
 // errTwoTrees is why New refuses a sandbox over another tree than the workspace's.
 var errTwoTrees = errors.New("its commands would change another tree than the file tools, the checkpoints and the index. " +
 	"Leave Options.Sandbox nil, or open it with sandbox.Local and Config.Dir set to the workspace. " +
-	"To work on a copy, copy the tree and pass the copy's directory to New; see docs/workspace.md")
+	"To work where the sandbox is, open it with luthier.Open and luthier.Box and set Options.Workspace instead; see docs/workspace.md")
+
+// checkTree returns an error unless commands run on the same tree as the tools.
+func (c *Coder) checkTree(ctx context.Context, box sandbox.Sandbox) error {
+	switch {
+	case box == nil, box == c.Sandbox && c.ownsBox:
+		return nil
+	case c.on.workspace == nil:
+		return oneTree(ctx, box, c.on.dir)
+	case box == c.on.workspace.Sandbox():
+		return nil // it is the workspace
+	}
+	return errors.New("commands would run in another sandbox than that of Options.Workspace; leave the sandbox of the tools as it is")
+}
 
 // oneTree returns an error unless commands of a host's sandbox see and change the files of dir. A
 // snapshot, a fork, a copy and a sandbox on another machine do not, whatever their Dir is called.

@@ -180,7 +180,12 @@ func (x *Index) scanOptions() worktree.Options {
 // sync scans the tree and brings all layers up to date: words first, then the others. Single files
 // can still be updated while the other layers are built.
 func (x *Index) sync(ctx context.Context) error {
-	err := x.syncWords(ctx)
+	since, err := x.since()
+	if err != nil {
+		return err
+	}
+	defer since.close()
+	err = x.syncWords(ctx, since)
 	if err != nil && !x.words.isReady() {
 		return err
 	}
@@ -188,7 +193,7 @@ func (x *Index) sync(ctx context.Context) error {
 	defer x.behind.Unlock()
 	for _, l := range x.layers() {
 		if l != x.words {
-			err = errors.Join(err, x.syncBehind(ctx, l))
+			err = errors.Join(err, x.syncBehind(ctx, l, since[l]))
 		}
 	}
 	if x.embedding != nil {
@@ -203,7 +208,7 @@ func (x *Index) sync(ctx context.Context) error {
 }
 
 // syncWords scans the tree and brings the layer of words up to date.
-func (x *Index) syncWords(ctx context.Context) error {
+func (x *Index) syncWords(ctx context.Context, since since) error {
 	x.writes.Lock()
 	defer x.writes.Unlock()
 	if x.closed.Load() {
@@ -229,7 +234,7 @@ func (x *Index) syncWords(ctx context.Context) error {
 	defer x.cache.forget()
 	defer x.words.open()
 	defer x.lent.hold()()
-	if err := x.words.sync(ctx, tree, x.tell); err != nil {
+	if err := x.words.sync(ctx, tree, since[x.words], x.tell); err != nil {
 		return fmt.Errorf("%s: %w", x.words.stage, err)
 	}
 	x.lent.compared(generation)
@@ -237,7 +242,7 @@ func (x *Index) syncWords(ctx context.Context) error {
 }
 
 // syncBehind brings another layer up to date with the tree, including updates made during the sync.
-func (x *Index) syncBehind(ctx context.Context, l *layer) error {
+func (x *Index) syncBehind(ctx context.Context, l *layer, since *codestore.Since) error {
 	tree := x.tree.Load()
 	if tree == nil {
 		return nil // the scan failed; syncWords has reported it
@@ -245,12 +250,12 @@ func (x *Index) syncBehind(ctx context.Context, l *layer) error {
 	defer l.open() // once it includes all updates made meanwhile
 	defer x.lent.hold()()
 	l.syncing.Store(true)
-	err := l.sync(ctx, tree, x.tell)
+	err := l.sync(ctx, tree, since, x.tell)
 	x.writes.Lock()
 	defer x.writes.Unlock()
 	l.syncing.Store(false)
 	if now := x.tree.Load(); err == nil && now != tree {
-		err = l.sync(ctx, now, nil)
+		err = l.sync(ctx, now, since, nil)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", l.stage, err)

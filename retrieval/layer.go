@@ -48,14 +48,14 @@ func openLayer(ctx context.Context, home, base, stage string, f codestore.Format
 }
 
 // sync brings the layer up to date with a tree. The caller must call open afterwards.
-func (l *layer) sync(ctx context.Context, tree *worktree.Tree, progress func(Progress)) error {
+func (l *layer) sync(ctx context.Context, tree *worktree.Tree, since *codestore.Since, progress func(Progress)) error {
 	var tell func(codestore.Progress)
 	if progress != nil {
 		tell = func(p codestore.Progress) {
 			progress(Progress{Stage: l.stage, Files: p.Files, TotalFiles: p.TotalFiles, Bytes: p.Bytes, TotalBytes: p.TotalBytes})
 		}
 	}
-	r, err := l.store.Sync(ctx, tree, tell)
+	r, err := l.store.Sync(ctx, tree, since, tell)
 	l.mu.Lock()
 	l.err = err
 	if err == nil {
@@ -71,12 +71,12 @@ func (l *layer) open() { l.once.Do(func() { close(l.ready) }) }
 
 // update adds some files. The result lost reports that other documents are missing now because
 // their files on disk were removed or damaged; only a Sync restores them.
-func (l *layer) update(ctx context.Context, dir string, files []worktree.File) (lost bool, err error) {
+func (l *layer) update(ctx context.Context, dir string, since *codestore.Since, files []worktree.File) (lost bool, err error) {
 	before, err := l.docs()
 	if err != nil {
 		return false, err
 	}
-	r, err := l.store.Update(ctx, dir, files...)
+	r, err := l.store.Update(ctx, dir, since, files...)
 	if err != nil {
 		return false, err
 	}

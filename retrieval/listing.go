@@ -1,8 +1,6 @@
 package retrieval
 
 import (
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
@@ -36,9 +34,9 @@ func (l *listing) limit(files []worktree.File, most int) {
 		return
 	}
 	if len(l.looked) > 0 {
-		l.tree, l.looked = amended(l.tree, l.looked), nil
+		l.tree, l.looked = worktree.Amend(l.tree, l.looked), nil
 	}
-	over := len(amended(l.tree, files).Files) - most
+	over := len(worktree.Amend(l.tree, files).Files) - most
 	for i := len(files) - 1; i >= 0 && over > 0; i-- {
 		f := &files[i]
 		if before, ok := l.tree.Lookup(f.Path); f.Skip == worktree.NotSkipped && (!ok || before.Skip != worktree.NotSkipped) {
@@ -57,7 +55,7 @@ func (l *listing) add(files []worktree.File) {
 	}
 	l.looked = append(l.looked, files...)
 	if len(l.looked) > manyLooked {
-		l.tree, l.looked = amended(l.tree, l.looked), nil
+		l.tree, l.looked = worktree.Amend(l.tree, l.looked), nil
 	}
 }
 
@@ -66,7 +64,7 @@ func (l *listing) Load() *worktree.Tree {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.looked) > 0 {
-		l.tree, l.looked = amended(l.tree, l.looked), nil
+		l.tree, l.looked = worktree.Amend(l.tree, l.looked), nil
 	}
 	return l.tree
 }
@@ -76,61 +74,4 @@ func (l *listing) scanned() *worktree.Tree {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.tree
-}
-
-// amended returns a scan updated with the files examined later. A removed file stands for
-// everything that was at and below its path before.
-func amended(t *worktree.Tree, looked []worktree.File) *worktree.Tree {
-	gone, now := map[string]int{}, map[string]int{}
-	for i := range looked {
-		if looked[i].Skip == worktree.SkipGone {
-			gone[looked[i].Path] = i + 1
-		} else {
-			now[looked[i].Path] = i + 1
-		}
-	}
-	// holds reports whether an observation of path, made at position seen, is still valid.
-	holds := func(path string, seen int) bool {
-		if now[path] > seen || gone["."] > seen {
-			return false
-		}
-		for p := path; ; {
-			if gone[p] > seen {
-				return false
-			}
-			i := strings.LastIndexByte(p, '/')
-			if i < 0 {
-				return true
-			}
-			p = p[:i]
-		}
-	}
-	out := &worktree.Tree{Root: t.Root, Started: t.Started}
-	for i := range t.Files {
-		if holds(t.Files[i].Path, 0) {
-			out.Files = append(out.Files, t.Files[i])
-		}
-	}
-	for i := range t.Skipped {
-		if holds(t.Skipped[i].Path, 0) {
-			out.Skipped = append(out.Skipped, t.Skipped[i])
-		}
-	}
-	for i := range looked {
-		f := &looked[i]
-		switch {
-		case f.Skip == worktree.SkipGone || !holds(f.Path, i+1):
-		case f.Skip == worktree.NotSkipped:
-			out.Files = append(out.Files, *f)
-		default:
-			out.Skipped = append(out.Skipped, *f)
-		}
-	}
-	byPath := func(a, b worktree.File) int { return strings.Compare(a.Path, b.Path) }
-	slices.SortFunc(out.Files, byPath)
-	slices.SortFunc(out.Skipped, byPath)
-	for i := range out.Files {
-		out.Bytes += out.Files[i].Size
-	}
-	return out
 }

@@ -14,10 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/retrieval"
-	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { tier.Main(m) }
 
 // tree creates a directory with the given files.
 func tree(t testing.TB, files map[string]string) string {

@@ -1,7 +1,6 @@
 package retrieval
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,18 +84,21 @@ func (x *Index) updateSome(ctx context.Context, paths []string) (lost bool, err 
 	if err := x.root.refresh(); err != nil {
 		return false, fmt.Errorf("retrieval: update %s: %w", x.dir, err)
 	}
-	files, err := x.root.look(ctx, x.scanOptions(), paths...)
+	since, err := x.since()
+	if err != nil {
+		return false, err
+	}
+	defer since.close()
+	files, err := x.look(ctx, paths...)
 	if err != nil {
 		return false, fmt.Errorf("retrieval: update %s: %w", x.dir, err)
 	}
 	defer x.lent.hold()()
-	x.tree.limit(files, cmp.Or(max(x.cfg.MaxFiles, 0), worktree.DefaultMaxFiles))
-	x.tree.add(files)
 	for _, l := range x.layers() {
 		if !l.isReady() || l.syncing.Load() {
 			continue // its Sync will index these changes at its end, see syncBehind
 		}
-		missing, e := l.update(ctx, x.dir, files)
+		missing, e := l.update(ctx, x.dir, since[l], files)
 		if e != nil {
 			err = errors.Join(err, fmt.Errorf("retrieval: update %s: %w", l.stage, e))
 		}

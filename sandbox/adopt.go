@@ -52,31 +52,53 @@ func (l *local) Adopt(ctx context.Context, fork Sandbox) error {
 // errNoFork means that the two workspaces do not have the same origin.
 var errNoFork = errors.New("it is no fork of this sandbox")
 
-func (l *local) adopt(ctx context.Context, fork *local) error {
-	unlock, err := l.alone(ctx)
-	if err != nil {
-		return err
+// besideFork waits until nothing runs in a sandbox and in a fork of it, and keeps others from
+// beginning until unlock is called.
+func (l *local) besideFork(ctx context.Context, fork *local) (unlock func(), err error) {
+	var held []func()
+	release := func() {
+		for _, f := range slices.Backward(held) {
+			f()
+		}
 	}
-	defer unlock()
+	defer func() {
+		if err != nil {
+			release()
+		}
+	}()
+	mine, err := l.alone(ctx)
+	if err != nil {
+		return nil, err
+	}
+	held = append(held, mine)
 	// Do not wait without end: another goroutine may be adopting in the opposite direction.
 	soon, cancel := context.WithTimeout(ctx, adoptPatience)
 	defer cancel()
 	if err := fork.files.Gate.Lock(soon); err != nil {
-		return fmt.Errorf("%w: a call on the fork has not returned: %w", ErrBusy, err)
+		return nil, fmt.Errorf("%w: a call on the fork has not returned: %w", ErrBusy, err)
 	}
-	defer fork.files.Gate.Unlock()
+	held = append(held, fork.files.Gate.Unlock)
 	if !lockSoon(fork.gate.TryLock) {
-		return ErrBusy
+		return nil, ErrBusy
 	}
-	defer fork.gate.Unlock()
+	held = append(held, fork.gate.Unlock)
 	for _, l := range []*local{l, fork} {
 		if err := l.still(ctx); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if l.ws.inPlace() || fork.ws.inPlace() {
-		return ErrInPlace
+		return nil, ErrInPlace
 	}
+	return release, nil
+}
+
+func (l *local) adopt(ctx context.Context, fork *local) error {
+	unlock, err := l.besideFork(ctx, fork)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if err := l.ws.sameBeginning(ctx, fork.ws); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -57,6 +58,23 @@ func (ws *workspace) state(at Point) []tree.Dir {
 		}
 	}
 	return append(out, tree.Dir{Path: ws.lower, Full: true})
+}
+
+// beginning lists the directories that made up a fork when it was made, newest first, and returns
+// how many of those that make it up now are newer.
+func (ws *workspace) beginning() (was []tree.Dir, newer int) {
+	for _, f := range slices.Backward(ws.began) {
+		was = append(was, f.Dir)
+	}
+	was = append(was, tree.Dir{Path: ws.lower, Full: true})
+	if !ws.overlay {
+		return was, 1
+	}
+	same := 0
+	for same < min(len(ws.began), len(ws.frozen)) && ws.began[same] == ws.frozen[same] {
+		same++
+	}
+	return was, 1 + len(ws.frozen) - same
 }
 
 // now lists the directories that make up the workspace, newest first.
@@ -153,7 +171,7 @@ func (ws *workspace) fork(dir string) (*workspace, error) {
 		return nil, errors.Join(err, out.remove())
 	}
 	for _, f := range ws.frozen {
-		out.frozen = append(out.frozen, f.share())
+		out.frozen, out.began = append(out.frozen, f.share()), append(out.began, f.share())
 	}
 	if ws.base != nil {
 		out.base = ws.base.share()

@@ -88,6 +88,7 @@ type Abilities struct {
 	Forker    Forker    // opens a second sandbox in the current state
 	Restorer  Restorer  // returns to an earlier state
 	Adopter   Adopter   // goes on from a fork
+	Merger    Merger    // takes over the changes of several forks
 	DryRunner DryRunner // runs a command without effect
 	Approver  Approver  // runs one command under other terms
 	Treer     Treer     // opens the workspace for the host's process
@@ -102,6 +103,7 @@ func AbilitiesOf(box Sandbox) Abilities {
 	a.Forker, _ = As[Forker](box)
 	a.Restorer, _ = As[Restorer](box)
 	a.Adopter, _ = As[Adopter](box)
+	a.Merger, _ = As[Merger](box)
 	a.DryRunner, _ = As[DryRunner](box)
 	a.Approver, _ = As[Approver](box)
 	a.Treer, _ = As[Treer](box)

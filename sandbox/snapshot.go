@@ -30,14 +30,16 @@ func SnapshotDir(dir string) Snapshot { return Snapshot{dir: dir} }
 // adds one; submodules are empty directories.
 func SnapshotCommit(dir, rev string) Snapshot { return Snapshot{dir: dir, rev: rev} }
 
-// WithGit returns the snapshot of a commit with a .git directory of its own: that of a clone, with
-// the history, branches and tags of the repository, and with HEAD at the commit, on the branch if
-// one was named. It has the author's name of the repository's configuration, and no remotes, hooks
-// or other settings. Object files are shared with the repository where the file system has hard
-// links, and are copied otherwise. Review and Export leave this .git out: it stays in the sandbox.
-// A snapshot of a directory is returned unchanged.
+// WithGit returns the snapshot with a .git directory that stays in the sandbox: Review and Export
+// leave it out.
+//
+// In the snapshot of a commit it is that of a clone, with the history, branches and tags of the
+// repository, and with HEAD at the commit, on the branch if one was named. It has the author's name
+// of the repository's configuration, and no remotes, hooks or other settings. Object files are
+// shared with the repository where the file system has hard links, and are copied otherwise. In the
+// snapshot of a directory it is the one that is there.
 func (s Snapshot) WithGit() Snapshot {
-	if _, ok := s.layer(); !ok && s.rev != "" {
+	if _, ok := s.layer(); !ok {
 		s.git = true
 	}
 	return s
@@ -53,7 +55,16 @@ func (s Snapshot) live() string {
 	return s.dir
 }
 
-// fix replaces a revision name that could later mean another commit by the commit's hash.
+// Resolve returns the snapshot with the commit's hash in place of a revision name, which could
+// later mean another commit. A snapshot of a directory is returned unchanged.
+func (s Snapshot) Resolve() (Snapshot, error) {
+	s, err := s.fix()
+	if err != nil {
+		return s, fmt.Errorf("sandbox: resolve %s: %w", s, err)
+	}
+	return s, nil
+}
+
 func (s Snapshot) fix() (Snapshot, error) {
 	if _, ok := s.layer(); ok || s.rev == "" || layers.IsCommitName(s.rev) {
 		return s, nil
@@ -66,6 +77,15 @@ func (s Snapshot) fix() (Snapshot, error) {
 		s.on = branch
 	}
 	return s, nil
+}
+
+// Commit returns the revision of the snapshot of a commit, which after [Snapshot.Resolve] is the
+// commit's hash. It is empty for a snapshot of a directory.
+func (s Snapshot) Commit() string {
+	if _, ok := s.layer(); ok {
+		return ""
+	}
+	return s.rev
 }
 
 // String returns the snapshot's name for messages, such as "/repo@HEAD".

@@ -20,6 +20,7 @@ type workspace struct {
 	lineage  string    // of a fork: what its tree's ID has besides that of the origin
 	lower    string    // the snapshot's state on the host; empty when in place
 	frozen   []*frozen // layers over lower that forks share, oldest first
+	began    []*frozen // of a fork: what frozen was when it was made
 	base     *base     // holds lower, unless that is a directory of the host
 	opened   time.Time
 	source   string // the directory commands change, empty while only an overlay is planned
@@ -236,10 +237,8 @@ func (ws *workspace) remove() error {
 
 // letGo releases what the workspace shared with others.
 func (ws *workspace) letGo() (err error) {
-	for _, f := range ws.frozen {
-		err = errors.Join(err, f.release())
-	}
-	ws.frozen = nil
+	err = errors.Join(releaseAll(ws.frozen), releaseAll(ws.began))
+	ws.frozen, ws.began = nil, nil
 	if ws.base != nil {
 		err = errors.Join(err, ws.base.release())
 		ws.base = nil

@@ -10,11 +10,11 @@ import (
 
 // CheckLeaks fails t if a goroutine that was started after this call is still running when t and
 // its later cleanups are done. Call it first in the test, so that servers closed by t.Cleanup are
-// gone by then; goroutines have five seconds to end. Do not use it in a test that calls t.Parallel:
+// gone by then; goroutines have a minute to end. Do not use it in a test that calls t.Parallel:
 // it would count the goroutines of tests running at the same time.
 func CheckLeaks(t testing.TB) {
 	t.Helper()
-	checkLeaks(t, 5*time.Second)
+	checkLeaks(t, time.Minute)
 }
 
 // checkLeaks is CheckLeaks with a different time limit for goroutines to end.

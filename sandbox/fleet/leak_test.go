@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/sandbox/fleet"
 )
 
@@ -33,7 +34,7 @@ func TestNothingIsLeft(t *testing.T) {
 			stop()
 		})
 	})
-	goleak.VerifyNone(t, before)
+	tier.NoLeaks(t, before)
 }
 
 func TestServerRemovesItsDirectory(t *testing.T) {

@@ -22,6 +22,7 @@ type box struct {
 	err   error
 	sb    sandbox.Sandbox
 	tree  *tree
+	tools boxTools
 	ttl   time.Duration
 	lease *time.Timer
 
@@ -70,6 +71,7 @@ func (s *Server) enroll(a *account, id string, ttl time.Duration, fill func(cont
 		return nil, err
 	}
 	b = &box{s: s, acc: a, key: key, ready: make(chan struct{}), ttl: ttl}
+	b.tools.ctx, b.tools.cancel = context.WithCancelCause(context.Background()) // ended by close
 	s.boxes[key] = b
 	s.mu.Unlock()
 	// Do not use the request's context: the request may be cut off and repeated.
@@ -92,6 +94,9 @@ func (s *Server) enroll(a *account, id string, ttl time.Duration, fill func(cont
 
 func (b *box) open(ctx context.Context, files []entry, id string) error {
 	var err error
+	if b.s.pipe != nil {
+		return b.openInPlace(ctx, files)
+	}
 	if b.tree, err = plant(filepath.Join(b.s.part(b.acc, dirTrees), id)); err != nil {
 		return err
 	}
@@ -100,6 +105,18 @@ func (b *box) open(ctx context.Context, files []entry, id string) error {
 	}
 	cfg := b.s.cfg.Sandbox
 	cfg.Snapshot = sandbox.SnapshotDir(b.tree.dir)
+	b.sb, err = b.s.cfg.Open(ctx, cfg)
+	return err
+}
+
+// openInPlace opens the only sandbox of a server over a pipe.
+func (b *box) openInPlace(ctx context.Context, files []entry) error {
+	if len(files) > 0 {
+		return fmt.Errorf("%w: the workspace is the far side's; send no files", errRequest)
+	}
+	cfg := b.s.cfg.Sandbox
+	cfg.Dir = b.s.pipe.dir
+	var err error
 	b.sb, err = b.s.cfg.Open(ctx, cfg)
 	return err
 }
@@ -118,14 +135,18 @@ func (b *box) close() error {
 		if b.lease != nil {
 			b.lease.Stop()
 		}
+		b.fail = b.tools.close(b.s.grace)
 		if b.sb != nil {
-			b.fail = b.sb.Close()
+			b.fail = errors.Join(b.fail, b.sb.Close())
 		}
 		b.fail = errors.Join(b.fail, b.tree.release())
 		b.acc.give(&b.acc.sandboxes)
 		b.s.mu.Lock()
 		delete(b.s.boxes, b.key)
 		b.s.mu.Unlock()
+		if b.s.pipe != nil && b.err == nil {
+			b.s.pipe.over()
+		}
 	})
 	return b.fail
 }

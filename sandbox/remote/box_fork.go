@@ -17,6 +17,9 @@ func (s *Server) fork(a *account, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.pipe != nil {
+		return nil, sandbox.ErrInPlace
+	}
 	return s.enroll(a, r.PathValue("fork"), b.ttl, func(ctx context.Context, out *box) error {
 		// Share before forking: the original may end at any time.
 		out.tree = b.tree.share()

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -45,8 +46,9 @@ type Options struct {
 // snapshot on this machine.
 type Sandbox struct {
 	sandbox.Sandbox
-	c    *client
-	from *origin
+	c     *client
+	from  *origin
+	tools *Tools
 
 	restoring sync.Mutex
 	restored  int64 // number of restores requested
@@ -79,13 +81,28 @@ type client struct {
 	base     string
 	token    string
 	http     *http.Client
-	own      bool // the client made http and closes its idle connections
+	own      bool      // the client made http and closes its idle connections
+	pipe     *pipeConn // http's only connection, or nil
+	finish   func()    // waits for the end of what the pipe belongs to
 	patience time.Duration
 	id       string
+	acks     acks
 
 	ctx    context.Context // ends when the sandbox is closed
 	cancel context.CancelFunc
 	work   sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+}
+
+// spawn runs f as a part of the client's work, unless that has ended.
+func (c *client) spawn(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.work.Go(f)
+	}
 }
 
 func newClient(o Options) (*client, error) {
@@ -147,7 +164,7 @@ func (c *client) open(ctx context.Context, o Options) (*Sandbox, error) {
 // sandbox returns the sandbox that the server has opened under the client's name.
 func (c *client) sandbox(reply openReply, from *origin) *Sandbox {
 	c.work.Go(func() { c.renew(reply.TTL) })
-	return &Sandbox{Sandbox: sandbox.FromBackend(reply.Dir, reply.Isolation, c), c: c, from: from}
+	return &Sandbox{Sandbox: sandbox.FromBackend(reply.Dir, reply.Isolation, c), c: c, from: from, tools: &Tools{c: c}}
 }
 
 // sibling returns a client for another sandbox of the same server.
@@ -235,9 +252,16 @@ func (c *client) release() error {
 func (c *client) Close() error {
 	err := c.release()
 	c.cancel()
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
 	c.work.Wait()
 	if c.own {
 		c.http.CloseIdleConnections()
+	}
+	if c.pipe != nil {
+		err = errors.Join(err, c.pipe.Close())
+		c.finish()
 	}
 	return err
 }
@@ -304,11 +328,15 @@ func (c *client) do(req *http.Request, out any) error {
 		_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, maxMessage))
 		return err
 	}
-	// An answer that was cut off is requested again.
-	body := &io.LimitedReader{R: resp.Body, N: maxReply}
-	err = json.NewDecoder(body).Decode(out)
+	return readReply(resp.Body, out, maxReply)
+}
+
+// readReply reads an answer. One that was cut off is requested again.
+func readReply(r io.Reader, out any, most int64) error {
+	body := &io.LimitedReader{R: r, N: most}
+	err := json.NewDecoder(body).Decode(out)
 	if err != nil && body.N == 0 {
-		return final{fmt.Errorf("answer of more than %d bytes", maxReply)}
+		return final{fmt.Errorf("answer of more than %d bytes", most)}
 	}
 	return err
 }
@@ -316,6 +344,7 @@ func (c *client) do(req *http.Request, out any) error {
 // answer makes a request once and returns the answer if the server did what was requested; the
 // caller closes its body.
 func (c *client) answer(req *http.Request) (*http.Response, error) {
+	acks := c.acks.attach(req)
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, err
@@ -324,13 +353,48 @@ func (c *client) answer(req *http.Request) (*http.Response, error) {
 		resp.Body.Close()
 		return nil, err
 	}
+	c.acks.drop(acks)
 	return resp, nil
+}
+
+// acks are the calls whose logs the server may drop. They travel with the next request.
+type acks struct {
+	mu  sync.Mutex
+	ids []string
+}
+
+func (a *acks) add(id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ids = append(a.ids, id)
+}
+
+// attach adds acknowledgements to a request, and returns how many.
+func (a *acks) attach(req *http.Request) []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	some := slices.Clone(a.ids[:min(len(a.ids), maxDone)])
+	if len(some) > 0 {
+		req.Header.Set(doneHeader, strings.Join(some, ","))
+	}
+	return some
+}
+
+// drop forgets what a request that succeeded has acknowledged.
+func (a *acks) drop(ids []string) {
+	if len(ids) == 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ids = slices.DeleteFunc(a.ids, func(id string) bool { return slices.Contains(ids, id) })
 }
 
 // problem returns the error in an answer. If a gateway reports that the server is unreachable, the
 // request is worth repeating.
 func problem(resp *http.Response) error {
-	if resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusPartialContent {
+	switch resp.StatusCode {
+	case http.StatusOK, http.StatusPartialContent, http.StatusNotModified:
 		return nil
 	}
 	var w wireError

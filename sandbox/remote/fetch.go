@@ -12,8 +12,12 @@ import (
 // fetch writes a content to w. If it is cut off, it continues from there. If the whole does not
 // match its hash, fetch fails.
 func (o *fetched) fetch(ctx context.Context, sum string, size int64, w io.Writer) error {
-	d := &download{c: o.c, path: "/v1/outputs/" + o.id + "/" + sum, size: size, w: w, hash: sha256.New()}
-	if err := o.c.retryFrom(ctx, &d.at, func() error { return d.read(ctx) }); err != nil {
+	return o.c.download(ctx, "/v1/outputs/"+o.id+"/"+sum, sum, size, w)
+}
+
+func (c *client) download(ctx context.Context, path, sum string, size int64, w io.Writer) error {
+	d := &download{c: c, path: path, size: size, w: w, hash: sha256.New()}
+	if err := c.retryFrom(ctx, &d.at, func() error { return d.read(ctx) }); err != nil {
 		return err
 	}
 	return d.verify(sum)

@@ -1,13 +1,11 @@
 package remote
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"strconv"
@@ -98,82 +96,35 @@ func (ch *child) follow(s sandbox.Spawn) {
 	_ = ch.c.call(ctx, "DELETE", "/v1/commands/"+ch.id, nil, nil)
 }
 
-// follower records how much of a log has been read, in whole frames: after an interruption within a
-// frame, the frame is requested again from its first byte.
+// follower reads the log of a command.
 type follower struct {
-	ch   *child
-	s    sandbox.Spawn
-	at   int64
-	over bool
-	end  ended
-	buf  []byte
+	logReader
+	ch  *child
+	s   sandbox.Spawn
+	end ended
 }
-
-// retryFrom is retry for data whose reading continues at *at: every byte received restarts the
-// patience.
-func (c *client) retryFrom(ctx context.Context, at *int64, read func() error) error {
-	for {
-		before := *at
-		err := c.retry(ctx, func() error {
-			err := read()
-			var stop final
-			if err != nil && *at > before && !errors.As(err, &stop) {
-				return final{errProgress{err}}
-			}
-			return err
-		})
-		var progress errProgress
-		if !errors.As(err, &progress) {
-			return err
-		}
-		if ctx.Err() != nil {
-			return errors.Join(context.Cause(ctx), progress.error)
-		}
-	}
-}
-
-type errProgress struct{ error }
 
 // read reads the log until it ends or is cut off.
 func (f *follower) read() error {
-	c := f.ch.c
-	req, err := c.request(c.ctx, "GET", "/v1/commands/"+f.ch.id+"/log?from="+strconv.FormatInt(f.at, 10), nil)
-	if err != nil {
-		return final{err}
-	}
-	resp, err := c.answer(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	return f.frames(resp.Body)
+	return f.logReader.read(func() (*http.Response, error) {
+		c := f.ch.c
+		req, err := c.request(c.ctx, "GET", "/v1/commands/"+f.ch.id+"/log?from="+strconv.FormatInt(f.at, 10), nil)
+		if err != nil {
+			return nil, final{err}
+		}
+		return c.answer(req)
+	}, f.frame)
 }
 
-func (f *follower) frames(r io.Reader) error {
-	br := bufio.NewReaderSize(r, 32<<10)
-	for !f.over {
-		kind, data, err := readFrame(br, f.buf)
-		if errors.Is(err, io.EOF) {
-			return io.ErrUnexpectedEOF // a log without an end was cut off
-		}
-		if err != nil {
-			return err
-		}
-		f.buf = data[:0]
-		// A local reader that has closed does not stop the reading, since the end must still
-		// arrive.
-		switch kind {
-		case frameStdout:
-			_, _ = f.s.Stdout.Write(data)
-		case frameStderr:
-			_, _ = f.s.Stderr.Write(data)
-		case frameEnd:
-			if err := json.Unmarshal(data, &f.end); err != nil {
-				return final{err}
-			}
-			f.over = true
-		}
-		f.at += int64(5 + len(data))
+func (f *follower) frame(kind byte, data []byte) error {
+	// A local reader that has closed does not stop the reading, since the end must still arrive.
+	switch kind {
+	case frameStdout:
+		_, _ = f.s.Stdout.Write(data)
+	case frameStderr:
+		_, _ = f.s.Stderr.Write(data)
+	case frameEnd:
+		return json.Unmarshal(data, &f.end)
 	}
 	return nil
 }

@@ -26,8 +26,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/sandbox"
 	"github.com/luthier-dev/luthier/sandbox/internal/sandboxtest"
@@ -35,8 +33,11 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Init()
+	if dir := os.Getenv("TEST_TOOLHOST"); dir != "" {
+		os.Exit(toolhost(dir))
+	}
 	sandboxtest.WaitTogether()
-	goleak.VerifyTestMain(m)
+	tier.Main(m)
 }
 
 const token = "a token of the test's own"
@@ -605,7 +606,7 @@ func FuzzFrames(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		fo := &follower{s: sandbox.Spawn{Stdout: null, Stderr: null}}
-		err := fo.frames(bytes.NewReader(b))
+		err := fo.frames(bytes.NewReader(b), fo.frame)
 		if fo.at > int64(len(b)) || err == nil != fo.over {
 			t.Fatalf("at %d of %d, %v", fo.at, len(b), err)
 		}

@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,43 +8,25 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// run is a command on the server. It outlives its sandbox until the client has acknowledged its
-// end.
+// run is a command on the server.
 type run struct {
-	acc *account
-	id  string
-	log *runLog
-	req []byte // the request that started it
+	*job
 
 	started chan struct{} // closed when the start has ended, successfully or not
 	err     error
 	proc    *sandbox.Process
-
-	over    chan struct{} // closed when the end is in the log
-	mu      sync.Mutex
-	since   time.Time // time of its end
-	counted int64     // bytes of the log counted against the quota
-	full    bool      // killed because of too much output
 
 	in   sync.Mutex // held while input is written
 	fed  int64
 	shut bool
 
 	signals int64 // number of the last signal
-}
-
-func (r *run) finishedBefore(t time.Time) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return !r.since.IsZero() && r.since.Before(t)
 }
 
 // start starts a command. It answers a repeated request with the same command.
@@ -62,7 +43,7 @@ func (s *Server) start(a *account, req *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, mine, err := s.claim(a, req.PathValue("run"), same)
+	r, mine, err := claim(s, s.runs, a, dirRuns, req.PathValue("run"), same, func(j *job) *run { return &run{job: j, started: make(chan struct{})} })
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +51,7 @@ func (s *Server) start(a *account, req *http.Request) (any, error) {
 		r.err = s.begin(b, r, q)
 		close(r.started)
 		if r.err != nil {
-			s.forget(r)
+			forget(s, s.runs, r)
 		}
 	}
 	if r.started == nil {
@@ -81,33 +62,6 @@ func (s *Server) start(a *account, req *http.Request) (any, error) {
 		return nil, r.err
 	}
 	return startReply{PID: r.proc.PID()}, nil
-}
-
-// claim returns the command of that name. If mine is set, the caller must start it.
-func (s *Server) claim(a *account, id string, req []byte) (r *run, mine bool, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	key := a.Name + "/" + id
-	if r = s.runs[key]; r != nil {
-		if r.req != nil && !bytes.Equal(r.req, req) {
-			return nil, false, fmt.Errorf("%w: another command has this name", errRequest)
-		}
-		return r, false, nil
-	}
-	if s.closed {
-		return nil, false, errStopping
-	}
-	if err := a.take(&a.commands, a.Quota.Commands, "commands"); err != nil {
-		return nil, false, err
-	}
-	l, err := createLog(filepath.Join(s.part(a, dirRuns), id), a.room())
-	if err != nil {
-		a.give(&a.commands)
-		return nil, false, err
-	}
-	r = &run{acc: a, id: id, log: l, req: req, started: make(chan struct{}), over: make(chan struct{})}
-	s.runs[key] = r
-	return r, true, nil
 }
 
 // begin starts the command and handles its end.
@@ -137,19 +91,7 @@ func (r *run) output(which sandbox.Stream, data []byte) {
 	if which == sandbox.Stderr {
 		kind = frameStderr
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.full {
-		return
-	}
-	n := int64(len(data))
-	err := r.acc.keep(n)
-	if err == nil {
-		r.counted += n
-		err = r.log.write(kind, data)
-	}
-	if err != nil {
-		r.full = true
+	if r.write(kind, data) {
 		go func() { // in a goroutine, since Kill waits for the end of the output
 			<-r.started
 			_ = r.proc.Kill()
@@ -171,31 +113,14 @@ func (s *Server) watch(r *run) {
 	if r.full {
 		err = fmt.Errorf("%w: output of the command", ErrQuota)
 	}
-	r.since = time.Now()
 	r.mu.Unlock()
 	e.Error = toWire(err)
-	// Do this before the client can learn of the end, since it may then start the next command at
-	// once.
-	r.acc.give(&r.acc.commands)
-	if err := r.log.end(e); err != nil {
-		s.cfg.Log.Error("result cannot be stored", "tenant", r.acc.Name, "error", err)
-	}
-	close(r.over)
-}
-
-// run finds a command of the tenant.
-func (s *Server) run(a *account, req *http.Request) (*run, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r := s.runs[a.Name+"/"+req.PathValue("run")]; r != nil {
-		return r, nil
-	}
-	return nil, ErrLost
+	r.finish(s, nil, e, true)
 }
 
 // live finds a command that is still running.
 func (s *Server) live(a *account, req *http.Request) (*run, error) {
-	r, err := s.run(a, req)
+	r, err := find(s, s.runs, a, req.PathValue("run"))
 	if err != nil {
 		return nil, err
 	}
@@ -280,37 +205,5 @@ func (s *Server) kill(a *account, req *http.Request) (any, error) {
 
 // acknowledge frees a command's log. If the command still runs, it fails.
 func (s *Server) acknowledge(a *account, req *http.Request) (any, error) {
-	r, err := s.run(a, req)
-	if err != nil {
-		return struct{}{}, nil
-	}
-	if _, ended, _ := r.log.state(); ended {
-		<-r.over // the client was faster than the goroutine that closes it
-	}
-	select {
-	case <-r.over:
-		s.forget(r)
-		return struct{}{}, nil
-	default:
-		return nil, fmt.Errorf("%w: the command runs", errRequest)
-	}
-}
-
-func (s *Server) forget(r *run) {
-	s.mu.Lock()
-	key := r.acc.Name + "/" + r.id
-	mine := s.runs[key] == r
-	if mine {
-		delete(s.runs, key)
-	}
-	s.mu.Unlock()
-	if !mine {
-		return
-	}
-	_ = os.Remove(r.log.file.Name())
-	r.mu.Lock()
-	_ = r.acc.keep(-r.counted)
-	r.mu.Unlock()
-	// Active readers find the file closed and their log deleted.
-	_ = r.log.file.Close()
+	return struct{}{}, acknowledge(s, s.runs, a, req.PathValue("run"))
 }

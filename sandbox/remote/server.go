@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,6 +32,9 @@ type Config struct {
 	Sandbox sandbox.Config
 	// Open opens a sandbox. Nil means sandbox.Local.
 	Open func(ctx context.Context, cfg sandbox.Config) (sandbox.Sandbox, error)
+	// Tools opens the tools of a sandbox, for the first client that needs them. ctx ends when the
+	// sandbox is closed. Nil means that there are none.
+	Tools func(ctx context.Context, sb sandbox.Sandbox) (Toolbox, error)
 	// TTL is the maximum lease time, and the default. Default 2 min.
 	TTL time.Duration
 	// Keep is the time for which results wait for their acknowledgement, and contents for their
@@ -45,6 +49,8 @@ type Server struct {
 	cfg      Config
 	accounts []*account
 	mux      *http.ServeMux
+	pipe     *pipeRules      // of a server over a pipe; nil for others
+	grace    time.Duration   // callGrace
 	ctx      context.Context // ends when the server is closed
 	cancel   context.CancelFunc
 	work     sync.WaitGroup
@@ -53,6 +59,7 @@ type Server struct {
 	closed bool
 	boxes  map[string]*box
 	runs   map[string]*run
+	calls  map[string]*call
 	stores map[string]*store
 	outs   map[string]*output
 }
@@ -61,6 +68,7 @@ type Server struct {
 const (
 	dirBlobs = "blobs"
 	dirRuns  = "runs"
+	dirCalls = "calls"
 	dirTrees = "trees"
 	dirOuts  = "outputs"
 )
@@ -94,7 +102,7 @@ func newServer(cfg Config) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{cfg: cfg, boxes: map[string]*box{}, runs: map[string]*run{}, stores: map[string]*store{}, outs: map[string]*output{}}
+	s := &Server{cfg: cfg, grace: callGrace, boxes: map[string]*box{}, runs: map[string]*run{}, calls: map[string]*call{}, stores: map[string]*store{}, outs: map[string]*output{}}
 	names := map[string]bool{}
 	for _, t := range cfg.Tenants {
 		if err := t.check(); err != nil {
@@ -136,34 +144,21 @@ func (s *Server) recover(a *account) error {
 		return err
 	}
 	s.stores[a.Name] = st
-	dir := s.part(a, dirRuns)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
 	for _, of := range []string{dirTrees, dirOuts} {
 		if err := os.MkdirAll(s.part(a, of), 0o700); err != nil {
 			return err
 		}
 	}
-	entries, err := os.ReadDir(dir)
+	err = recoverJobs(s, s.runs, a, dirRuns, func(j *job) (*run, func(byte, []byte)) {
+		return &run{job: j}, func(byte, []byte) {}
+	})
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		if !validID(e.Name()) {
-			continue
-		}
-		l, err := reopenLog(filepath.Join(dir, e.Name()))
-		if err != nil {
-			s.cfg.Log.Warn("result of an earlier server is unreadable", "file", e.Name(), "error", err)
-			continue
-		}
-		a.bytes += l.size
-		r := &run{acc: a, id: e.Name(), log: l, over: make(chan struct{}), counted: l.size, since: time.Now()}
-		close(r.over)
-		s.runs[a.Name+"/"+r.id] = r
-	}
-	return nil
+	return recoverJobs(s, s.calls, a, dirCalls, func(j *job) (*call, func(byte, []byte)) {
+		c := &call{job: j, store: st}
+		return c, c.recall
+	})
 }
 
 func (s *Server) routes() {
@@ -198,12 +193,27 @@ func (s *Server) routes() {
 	handle("PUT /v1/sandboxes/{id}/outputs/{out}", s.makeOutput)
 	handle("DELETE /v1/outputs/{out}", s.dropOutput)
 	handle("PUT /v1/sandboxes/{id}/commands/{run}", s.start)
+	handle("GET /v1/sandboxes/{id}/checkpoints", s.checkpoints)
+	handle("GET /v1/sandboxes/{id}/instructions", s.instructions)
+	handle("POST /v1/sandboxes/{id}/prepare", s.prepare)
+	handle("POST /v1/calls/{call}/answers/{n}", s.answer)
+	handle("POST /v1/calls/{call}/cancel", s.cancelCall)
+	handle("DELETE /v1/calls/{call}", s.acknowledgeCall)
 	handle("POST /v1/commands/{run}/stdin", s.stdin)
 	handle("POST /v1/commands/{run}/signal", s.signal)
 	handle("POST /v1/commands/{run}/kill", s.kill)
 	handle("DELETE /v1/commands/{run}", s.acknowledge)
 	s.mux.HandleFunc("GET /v1/outputs/{out}/{hash}", s.serveOutput)
-	s.mux.HandleFunc("GET /v1/commands/{run}/log", s.serveLog)
+	s.mux.HandleFunc("GET /v1/commands/{run}/log", func(w http.ResponseWriter, r *http.Request) {
+		s.serveLog(w, r, func(a *account) (*job, error) { return jobOf(find(s, s.runs, a, r.PathValue("run"))) })
+	})
+	s.mux.HandleFunc("GET /v1/sandboxes/{id}/tools", s.serveTools)
+	s.mux.HandleFunc("PUT /v1/sandboxes/{id}/calls/{call}", s.serveCall)
+	s.mux.HandleFunc("PUT /v1/sandboxes/{id}/checkpoints/{call}", s.serveCall)
+	s.mux.HandleFunc("GET /v1/calls/{call}/artifacts/{hash}", s.serveArtifact)
+	s.mux.HandleFunc("GET /v1/calls/{call}/log", func(w http.ResponseWriter, r *http.Request) {
+		s.serveLog(w, r, func(a *account) (*job, error) { return jobOf(s.wantCall(a, r)) })
+	})
 }
 
 // ServeHTTP serves the protocol that Open uses.
@@ -215,11 +225,12 @@ func (s *Server) enter(r *http.Request) (*account, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"id", "run", "fork", "out"} {
+	for _, name := range []string{"id", "run", "call", "fork", "out"} {
 		if v := r.PathValue(name); v != "" && !validID(v) {
 			return nil, fmt.Errorf("%w: %s", errRequest, name)
 		}
 	}
+	s.settle(a, r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -227,6 +238,16 @@ func (s *Server) enter(r *http.Request) (*account, error) {
 	}
 	s.work.Add(1)
 	return a, nil
+}
+
+// settle acknowledges the calls that a request lists in its header.
+func (s *Server) settle(a *account, r *http.Request) {
+	ids := strings.Split(r.Header.Get(doneHeader), ",")
+	for _, id := range ids[:min(len(ids), maxDone)] {
+		if validID(id) {
+			_ = acknowledge(s, s.calls, a, id) // if it still runs, it stays
+		}
+	}
 }
 
 var (
@@ -292,36 +313,20 @@ func (s *Server) putBlob(a *account, r *http.Request) (any, error) {
 	return struct{}{}, s.stores[a.Name].put(h, r.Body, r.ContentLength)
 }
 
-// serveLog streams a command's log from a byte on.
-func (s *Server) serveLog(w http.ResponseWriter, req *http.Request) {
+// serveLog streams the log of a command or call from a byte on.
+func (s *Server) serveLog(w http.ResponseWriter, req *http.Request, find func(*account) (*job, error)) {
 	a, err := s.enter(req)
 	if err != nil {
 		fail(w, err)
 		return
 	}
 	defer s.work.Done()
-	from, err := number(req, "from")
-	var r *run
+	j, err := find(a)
 	if err == nil {
-		r, err = s.run(a, req)
-	}
-	if err == nil {
-		if size, _, _ := r.log.state(); from > size {
-			err = fmt.Errorf("%w: the log is not that long", errRequest)
-		}
+		err = s.follow(w, req, j.log)
 	}
 	if err != nil {
 		fail(w, err)
-		return
-	}
-	ctx, cancel := context.WithCancel(req.Context())
-	defer cancel()
-	defer context.AfterFunc(s.ctx, cancel)()
-	w.Header().Set("Content-Type", "application/octet-stream")
-	flush := func() { _ = http.NewResponseController(w).Flush() }
-	flush()
-	if err := r.log.copyFrom(ctx, w, flush, from); err != nil {
-		panic(http.ErrAbortHandler) // the client must not take this for the end
 	}
 }
 
@@ -340,12 +345,7 @@ func (s *Server) janitor() {
 			st.collect(before)
 		}
 		s.mu.Lock()
-		var old []*run
-		for _, r := range s.runs {
-			if r.finishedBefore(before) {
-				old = append(old, r)
-			}
-		}
+		runs, calls := overdue(s.runs, before), overdue(s.calls, before)
 		var stale []*output
 		for _, o := range s.outs {
 			if o.made.Before(before) {
@@ -353,8 +353,11 @@ func (s *Server) janitor() {
 			}
 		}
 		s.mu.Unlock()
-		for _, r := range old {
-			s.forget(r)
+		for _, r := range runs {
+			forget(s, s.runs, r)
+		}
+		for _, c := range calls {
+			forget(s, s.calls, c)
 		}
 		for _, o := range stale {
 			_ = s.discard(o)
@@ -387,6 +390,9 @@ func (s *Server) Close() error {
 	defer s.mu.Unlock()
 	for _, r := range s.runs {
 		err = errors.Join(err, r.log.file.Close())
+	}
+	for _, c := range s.calls {
+		err = errors.Join(err, c.log.file.Close())
 	}
 	return err
 }

@@ -53,6 +53,9 @@ func (s *store) has(hash string) bool {
 	return os.Chtimes(s.path(hash), now, now) == nil
 }
 
+// open opens a content.
+func (s *store) open(hash string) (*os.File, error) { return regular.Open(s.path(hash)) }
+
 // put stores a content. A content that does not match its hash is not stored.
 func (s *store) put(name string, r io.Reader, size int64) error {
 	if s.has(name) {

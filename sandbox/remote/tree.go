@@ -23,6 +23,9 @@ func plant(dir string) (*tree, error) {
 }
 
 func (t *tree) share() *tree {
+	if t == nil {
+		return nil
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.users++

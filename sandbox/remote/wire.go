@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"context"
 	"encoding/base32"
 	"encoding/binary"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"os/exec"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -177,9 +179,16 @@ type ended struct {
 
 // A log is a sequence of frames: a kind, four bytes of length, and that many bytes.
 const (
-	frameStdout = 1
-	frameStderr = 2
-	frameEnd    = 3 // JSON of ended; nothing follows
+	frameStdout   = 1
+	frameStderr   = 2
+	frameEnd      = 3 // JSON of ended, or of callEnd; nothing follows
+	frameProgress = 4 // text; this one and the others below are of calls
+	frameQuestion = 5 // JSON of wireQuestion
+	frameArtifact = 6 // JSON of wireArtifact
+	frameResult   = 7 // a piece of the result
+	frameCall     = 8 // the call's callName; nothing precedes
+
+	frameHead = 5 // bytes
 )
 
 func appendFrame(b []byte, kind byte, data []byte) []byte {
@@ -190,12 +199,12 @@ func appendFrame(b []byte, kind byte, data []byte) []byte {
 
 // readFrame reads one frame into buf, which it may replace.
 func readFrame(r io.Reader, buf []byte) (kind byte, data []byte, err error) {
-	var head [5]byte
+	var head [frameHead]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return 0, buf[:0], err
 	}
 	n := binary.BigEndian.Uint32(head[1:])
-	if head[0] < frameStdout || head[0] > frameEnd || n > maxFrame {
+	if head[0] < frameStdout || head[0] > frameCall || n > maxFrame {
 		return 0, buf[:0], fmt.Errorf("frame of kind %d with %d bytes", head[0], n)
 	}
 	if uint32(cap(buf)) < n {
@@ -212,8 +221,8 @@ func readFrame(r io.Reader, buf []byte) (kind byte, data []byte, err error) {
 var (
 	// ErrQuota means that the tenant has used up its quota.
 	ErrQuota = errors.New("quota is used up")
-	// ErrLost means that the server does not know how a command ended: it was restarted meanwhile,
-	// or the lease had expired.
+	// ErrLost means that nobody knows how a command or call ended, or whether it ran: the server
+	// was restarted meanwhile, cannot be reached, or the lease had expired.
 	ErrLost = errors.New("the command was lost")
 	// ErrDenied means that the server does not accept the token or certificate.
 	ErrDenied = errors.New("token or certificate is not accepted")
@@ -223,6 +232,7 @@ var (
 func kinds() map[string]error {
 	return map[string]error{
 		"quota": ErrQuota, "lost": ErrLost, "denied": ErrDenied, "closed": sandbox.ErrClosed, "floor": sandbox.ErrFloor, "in place": sandbox.ErrInPlace,
+		"changed": ErrChanged, "no tools": ErrNoTools, "deadline": context.DeadlineExceeded, "canceled": context.Canceled,
 		"busy": sandbox.ErrBusy, "too large": sandbox.ErrTooLarge, "conflict": sandbox.ErrConflict, "not found": exec.ErrNotFound, "ended": os.ErrProcessDone, "permission": fs.ErrPermission, "not exist": fs.ErrNotExist,
 	}
 }
@@ -231,18 +241,21 @@ func kinds() map[string]error {
 type wireError struct {
 	Text  string   `json:"text"`
 	Kinds []string `json:"is,omitempty"`
+	Tool  bool     `json:"tool,omitempty"` // it is a ToolError
 }
 
 func toWire(err error) *wireError {
 	if err == nil {
 		return nil
 	}
-	w := &wireError{Text: err.Error()}
+	var own *ToolError
+	w := &wireError{Text: err.Error(), Tool: errors.As(err, &own)}
 	for name, sentinel := range kinds() {
 		if errors.Is(err, sentinel) {
 			w.Kinds = append(w.Kinds, name)
 		}
 	}
+	slices.Sort(w.Kinds)
 	return w
 }
 
@@ -261,7 +274,10 @@ func (w *wireError) Is(target error) bool {
 
 // decode reads one JSON value, without unknown fields and with nothing after it.
 func decode(r io.Reader, v any) error {
-	d := json.NewDecoder(io.LimitReader(r, maxMessage))
+	return decodeStrictly(json.NewDecoder(io.LimitReader(r, maxMessage)), v)
+}
+
+func decodeStrictly(d *json.Decoder, v any) error {
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
 		return err

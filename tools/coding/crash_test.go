@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/sandbox"
@@ -36,13 +35,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	tier.AtOnce(8)
-	code := m.Run()
-	// Tests that run in parallel cannot count goroutines themselves.
-	if err := goleak.Find(); err != nil && code == 0 {
-		fmt.Println("after all tests:", err)
-		code = 1
-	}
-	os.Exit(code)
+	tier.Main(m) // tests that run in parallel cannot count goroutines themselves
 }
 
 // child writes files until it is killed: by itself before step n, or by its parent if n is

@@ -15,13 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/luthier-dev/luthier/internal/symbols"
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { tier.Main(m) }
 
 // TestQueries checks that every query compiles for its grammar.
 func TestQueries(t *testing.T) {

@@ -59,7 +59,7 @@ func TestManyFiles(t *testing.T) {
 	took("scan again", func() { look(tree) })
 	s := open(t, dir, Options{})
 	sync := func() Report {
-		r, err := s.Sync(t.Context(), tree, nil)
+		r, err := s.Sync(t.Context(), tree, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestManyFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r, err := s.Update(t.Context(), root, files...); err != nil || r.Built != 1 {
+		if r, err := s.Update(t.Context(), root, nil, files...); err != nil || r.Built != 1 {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})
@@ -99,7 +99,7 @@ func TestManyFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer over.Close()
-		if r, err := over.Sync(t.Context(), tree, nil); err != nil || r.Built != 0 {
+		if r, err := over.Sync(t.Context(), tree, nil, nil); err != nil || r.Built != 0 {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})
@@ -114,7 +114,7 @@ func goroot(b *testing.B) (*Store, *worktree.Tree) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, err := s.Sync(context.Background(), tree, nil); err != nil {
+	if _, err := s.Sync(context.Background(), tree, nil, nil); err != nil {
 		b.Fatal(err)
 	}
 	return s, tree
@@ -130,7 +130,7 @@ func BenchmarkSyncFirst(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		s := open(b, b.TempDir(), Options{})
-		if _, err := s.Sync(context.Background(), tree, nil); err != nil {
+		if _, err := s.Sync(context.Background(), tree, nil, nil); err != nil {
 			b.Fatal(err)
 		}
 		s.Close()
@@ -141,7 +141,7 @@ func BenchmarkSyncUnchanged(b *testing.B) {
 	s, tree := goroot(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := s.Sync(context.Background(), tree, nil); err != nil {
+		if _, err := s.Sync(context.Background(), tree, nil, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -164,7 +164,7 @@ func BenchmarkUpdate(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := s.Update(context.Background(), root, files...); err != nil {
+		if _, err := s.Update(context.Background(), root, nil, files...); err != nil {
 			b.Fatal(err)
 		}
 		times = append(times, time.Since(start))

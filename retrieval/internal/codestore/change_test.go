@@ -25,7 +25,7 @@ func TestStaleTree(t *testing.T) {
 		}
 	}
 	put(t, root, map[string]string{"dir/f": "x"})
-	r, err := s.Sync(t.Context(), tree, nil)
+	r, err := s.Sync(t.Context(), tree, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ func child(work, root, dir string) error {
 		if err != nil {
 			return err
 		}
-		_, err = s.Update(ctx, root, files...)
+		_, err = s.Update(ctx, root, nil, files...)
 		return err
 	}
 	for {
@@ -75,7 +75,7 @@ func child(work, root, dir string) error {
 		if err != nil {
 			return err
 		}
-		if _, err = s.Sync(ctx, tree, nil); err != nil || work == "sync" {
+		if _, err = s.Sync(ctx, tree, nil, nil); err != nil || work == "sync" {
 			return err
 		}
 		if err := disturb(s, root); err != nil {
@@ -94,7 +94,7 @@ func disturb(s *Store, root string) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.Update(context.Background(), root, files...)
+	_, err = s.Update(context.Background(), root, nil, files...)
 	return err
 }
 

@@ -333,7 +333,7 @@ func TestCancel(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, err := s.Sync(ctx, scan(t, root), nil); !errors.Is(err, context.Canceled) {
+	if _, err := s.Sync(ctx, scan(t, root), nil, nil); !errors.Is(err, context.Canceled) {
 		t.Fatalf("err = %v", err)
 	}
 	if got, err := contents(s); err != nil || len(got) != 0 {

@@ -56,7 +56,7 @@ func TestManyUpdatesAreFolded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := s.Update(t.Context(), root, files...)
+		r, err := s.Update(t.Context(), root, nil, files...)
 		if err != nil || r.Built != 1 {
 			t.Fatalf("%+v, %v", r, err)
 		}
@@ -82,7 +82,7 @@ func TestUpdateDirectories(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := s.Update(t.Context(), root, files...)
+		r, err := s.Update(t.Context(), root, nil, files...)
 		if err != nil {
 			t.Fatal(err)
 		}

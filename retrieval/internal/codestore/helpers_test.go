@@ -111,7 +111,7 @@ func open(t testing.TB, dir string, opts Options) *Store {
 
 func syncTree(t testing.TB, s *Store, root string) Report {
 	t.Helper()
-	r, err := s.Sync(context.Background(), scan(t, root), nil)
+	r, err := s.Sync(context.Background(), scan(t, root), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	files := []worktree.File{{Path: "d0", Skip: worktree.SkipGone}}
-	if r, err := s.Update(t.Context(), root, files...); err != nil || r.Removed != 10 || r.Memory == "" {
+	if r, err := s.Update(t.Context(), root, nil, files...); err != nil || r.Removed != 10 || r.Memory == "" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	// From now on, changes by another process are not seen.

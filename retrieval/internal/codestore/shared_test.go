@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
@@ -86,7 +84,7 @@ func TestLockWaitsAndEnds(t *testing.T) {
 	other := open(t, dir, smallSegments())
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := other.Sync(ctx, scan(t, root), nil); err == nil {
+	if _, err := other.Sync(ctx, scan(t, root), nil, nil); err == nil {
 		t.Error("two writers at a time")
 	}
 	if got, err := contents(other); err != nil || len(got) != 40 {
@@ -146,7 +144,7 @@ func TestViewIsConsistent(t *testing.T) {
 	if _, err := s.View(); err != ErrClosed {
 		t.Errorf("err = %v", err)
 	}
-	goleak.VerifyNone(t)
+	tier.NoLeaks(t)
 }
 
 func TestValueIsKept(t *testing.T) {

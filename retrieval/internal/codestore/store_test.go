@@ -48,7 +48,7 @@ func TestSyncAndUpdate(t *testing.T) {
 		files = append(files, f)
 	}
 	files = append(files, worktree.File{Path: "a.go", Skip: worktree.SkipGone})
-	r, err := s.Update(context.Background(), root, files...)
+	r, err := s.Update(context.Background(), root, nil, files...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,9 @@ import (
 // indexed are kept, files with the same content are kept after reading them, and the rest is built,
 // in several segments at the same time. Views see the old index until everything is done. After an
 // error, for example because ctx ended, the old index stays; the next Sync reuses the finished
-// segments. The parameter progress may be nil; it is called from one goroutine at a time.
-func (s *Store) Sync(ctx context.Context, tree *worktree.Tree, progress func(Progress)) (Report, error) {
+// segments. The parameter since protects what other writers have indexed since the scan; it is nil
+// if there are none. The parameter progress may be nil; it is called from one goroutine at a time.
+func (s *Store) Sync(ctx context.Context, tree *worktree.Tree, since *Since, progress func(Progress)) (Report, error) {
 	base, end, err := s.begin(ctx)
 	if err != nil {
 		return Report{}, fmt.Errorf("codestore: sync: %w", err)
@@ -27,6 +28,9 @@ func (s *Store) Sync(ctx context.Context, tree *worktree.Tree, progress func(Pro
 		return Report{}, fmt.Errorf("codestore: sync: %w", err)
 	}
 	defer w.close()
+	if tree, err = since.tree(ctx, base, tree); err != nil {
+		return Report{}, fmt.Errorf("codestore: sync: %w", err)
+	}
 	p := newPlan(base)
 	open, removed := p.matchTree(tree.Files)
 	w.report.Unchanged, w.report.Removed = len(tree.Files)-len(open), removed

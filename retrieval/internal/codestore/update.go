@@ -14,8 +14,8 @@ import (
 // below root, as [worktree.Look] returns them. A file with Skip set stands for everything at and
 // below its path; such paths are dropped first. Then the other files are read and, if their content
 // differs, built into one small segment; small segments are folded if there are many. Unlike Sync
-// it does not wait for the disk.
-func (s *Store) Update(ctx context.Context, root string, files ...worktree.File) (Report, error) {
+// it does not wait for the disk. The parameter since may be nil, as for Sync.
+func (s *Store) Update(ctx context.Context, root string, since *Since, files ...worktree.File) (Report, error) {
 	base, end, err := s.begin(ctx)
 	if err != nil {
 		return Report{}, fmt.Errorf("codestore: update: %w", err)
@@ -26,6 +26,9 @@ func (s *Store) Update(ctx context.Context, root string, files ...worktree.File)
 		return Report{}, fmt.Errorf("codestore: update: %w", err)
 	}
 	defer w.close()
+	if files, err = since.files(ctx, base, files); err != nil {
+		return Report{}, fmt.Errorf("codestore: update: %w", err)
+	}
 	p := newPlan(base)
 	p.keepAll()
 	touched := w.updateFiles(ctx, p, files)

@@ -15,8 +15,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"go.uber.org/goleak"
-
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/retrieval/internal/gitlog"
 )
 
@@ -25,7 +24,7 @@ func TestMain(m *testing.M) {
 		limitFileSize()
 		writeForever(dir)
 	}
-	goleak.VerifyTestMain(m)
+	tier.Main(m)
 }
 
 // repo is a real repository.

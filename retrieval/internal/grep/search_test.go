@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/retrieval/internal/trigram"
@@ -50,7 +49,7 @@ func collect(ctx context.Context, docs []uint32, read ReadFunc, p *Pattern, o Se
 }
 
 func TestSearch(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer tier.NoLeaks(t)
 	rnd := rand.New(rand.NewPCG(9, 10))
 	var texts, want []string
 	for i := range tier.Pick(150, 500, 500) {
@@ -89,7 +88,7 @@ func TestSearch(t *testing.T) {
 }
 
 func TestSearchUnreadable(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer tier.NoLeaks(t)
 	docs, read := files(t, []string{"a", "b", "a"})
 	p, err := Compile("a", Options{})
 	if err != nil {
@@ -109,7 +108,7 @@ func TestSearchUnreadable(t *testing.T) {
 // TestSearchEnds checks that a search whose context ends reports that and stops reading, and that a
 // loop that is left early leaves no goroutine behind.
 func TestSearchEnds(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer tier.NoLeaks(t)
 	docs, readFirst := files(t, []string{"a\n"})
 	docs = slices.Repeat(docs, 2000)
 	for i := range docs {

@@ -9,10 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/luthier-dev/luthier/internal/tier"
-	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { tier.Main(m) }
 
 // TestSearchIsExact compares searches with exhaustive ones: keys, order and scores to the last bit,
 // for vectors of several distributions and dimensions, and with many equal vectors among them.

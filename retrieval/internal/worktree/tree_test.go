@@ -17,7 +17,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
+
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 func skipped(tree *Tree) map[string]string {
@@ -182,7 +183,7 @@ func TestScanErrors(t *testing.T) {
 	if !errors.Is(err, why) {
 		t.Errorf("err = %v", err)
 	}
-	goleak.VerifyNone(t)
+	tier.NoLeaks(t)
 }
 
 func TestScanProgress(t *testing.T) {

@@ -12,7 +12,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
-	"go.uber.org/goleak"
+
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 var quick = WatchOptions{Quiet: 20 * time.Millisecond, Delay: 200 * time.Millisecond}
@@ -36,7 +37,7 @@ func watching(t *testing.T, root string, opts WatchOptions) *Watcher {
 		default:
 			t.Error("Close did not wait for the end")
 		}
-		goleak.VerifyNone(t)
+		tier.NoLeaks(t)
 	})
 	return w
 }
@@ -182,7 +183,7 @@ func TestWatchOverflow(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}
-	goleak.VerifyNone(t)
+	tier.NoLeaks(t)
 }
 
 // TestWatchNobodyReads checks that a watcher whose batches are not received still ends, and that no

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // Plan defines how to take the steps of a change, each about one path. Steps come sorted by path, a
@@ -43,7 +45,7 @@ func (p *Plan[S]) Apply(steps []S) error {
 		}
 	}
 	if len(conflicts) > 0 {
-		return fmt.Errorf("%w in %d places, the first is %q; %s", p.Conflict, len(conflicts), conflicts[0], p.Remedy)
+		return fmt.Errorf("%w: %s; %s", p.Conflict, quoted(conflicts), p.Remedy)
 	}
 	for i, s := range slices.Backward(todo) {
 		if err := p.Clear(s); err != nil {
@@ -59,4 +61,22 @@ func (p *Plan[S]) Apply(steps []S) error {
 		}
 	}
 	return nil
+}
+
+// mostNamed is the most paths that an error names.
+const mostNamed = 20
+
+// quoted lists paths for an error.
+func quoted(paths []string) string {
+	var b strings.Builder
+	for i, path := range paths[:min(len(paths), mostNamed)] {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(strconv.Quote(path))
+	}
+	if more := len(paths) - mostNamed; more > 0 {
+		fmt.Fprintf(&b, " and %d more", more)
+	}
+	return b.String()
 }

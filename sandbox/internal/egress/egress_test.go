@@ -21,10 +21,9 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/internal/tier"
-	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { tier.Main(m) }
 
 // world is a proxy with real servers on loopback; every name resolves to them.
 type world struct {

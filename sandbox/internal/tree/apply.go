@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/sandbox/internal/applyplan"
 )
 
@@ -19,14 +20,29 @@ var ErrConflict = errors.New("the directory has changed since the snapshot")
 // Apply writes the changes to dir. If since is set, dir is the directory that the workspace was
 // compared with; what has changed in it since then is a conflict.
 func (c *Comparison) Apply(ctx context.Context, dir string, since time.Time) error {
-	var p places
-	top, err := p.top(dir)
+	root, err := regular.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
-	defer top.root.Close()
+	defer root.Close()
+	return c.apply(&applier{ctx: ctx, since: since, remedy: "take a new snapshot, or export a patch and merge that"}, root)
+}
+
+// ApplyTo writes the changes to another workspace of the same origin, which is open as root. Every
+// step that changes something there runs in as, which may give it the rights of another user. What
+// is neither as it was nor as it shall be is a conflict.
+func (c *Comparison) ApplyTo(ctx context.Context, root *os.Root, as func(change func() error) error) error {
+	return c.apply(&applier{ctx: ctx, as: as, remedy: "decide which of the two is right, and do the rest again on a new fork"}, root)
+}
+
+func (c *Comparison) apply(a *applier, root *os.Root) error {
+	var p places
+	top, err := p.at(root)
+	if err != nil {
+		return err
+	}
 	defer p.close()
-	a := &applier{ctx: ctx, dirs: map[string]*place{".": top}, since: since}
+	a.dirs = map[string]*place{".": top}
 	return a.apply(c.Pairs)
 }
 
@@ -35,6 +51,18 @@ type applier struct {
 	ctx   context.Context
 	dirs  map[string]*place // visited so far, by path; all are real directories
 	since time.Time         // if set, the directory is the snapshot itself
+	// as runs what changes something as another user, who then owns it; nil means that the owner
+	// is copied instead.
+	as     func(change func() error) error
+	remedy string // what to do about a conflict
+}
+
+// change runs one step that changes the directory.
+func (a *applier) change(f func() error) error {
+	if a.as == nil {
+		return f()
+	}
+	return a.as(f)
 }
 
 // apply applies all changes or, if there are conflicts, none.
@@ -48,7 +76,7 @@ func (a *applier) apply(pairs []Pair) error {
 			return a.check(p)
 		},
 		Clear: a.clear, Gone: func(p Pair) bool { return p.Now == nil }, Put: a.put,
-		Conflict: ErrConflict, Remedy: "take a new snapshot, or export a patch and merge that",
+		Conflict: ErrConflict, Remedy: a.remedy,
 	}
 	return p.Apply(pairs)
 }
@@ -70,6 +98,9 @@ func (a *applier) check(p Pair) (bool, error) {
 	}
 	if p.Was == nil && there == nil || p.Was.IsDir() && there.IsDir() {
 		return false, nil
+	}
+	if a.as != nil && p.Was == nil && p.Now.IsDir() && there.IsDir() {
+		return true, nil // both made the directory, if with different modes
 	}
 	if !a.since.IsZero() && there != nil && p.Was != nil {
 		if ChangedAt(there.Info).Before(a.since) {
@@ -100,7 +131,7 @@ func (a *applier) clear(p Pair) error {
 		return err
 	}
 	delete(a.dirs, p.Was.Rel)
-	err = root.Remove(BaseName(p.Was.Rel))
+	err = a.change(func() error { return root.Remove(BaseName(p.Was.Rel)) })
 	if Missing(err) || p.Now == nil && p.Was.IsDir() && NotEmpty(err) {
 		return nil // somebody put another file into the directory
 	}
@@ -178,29 +209,33 @@ func (a *applier) put(p Pair) error {
 	}
 	name, perm := BaseName(e.Rel), e.Info.Mode().Perm()
 	if e.IsDir() {
-		err := root.Mkdir(name, 0o700)
-		made := err == nil
-		if errors.Is(err, fs.ErrExist) {
-			err = nil
-		}
-		if err == nil && made {
-			err = own(root, name, nil)
-		}
-		return errors.Join(err, root.Chmod(name, perm))
+		return a.change(func() error {
+			err := root.Mkdir(name, 0o700)
+			made := err == nil
+			if errors.Is(err, fs.ErrExist) {
+				err = nil
+			}
+			if err == nil && made {
+				err = a.own(root, name, nil)
+			}
+			return errors.Join(err, root.Chmod(name, perm))
+		})
 	}
 	before, _ := root.Lstat(name)
 	temp := ".luthier-export-" + rand.Text()
 	err = a.write(e, root, temp, perm)
-	if err == nil {
-		err = own(root, temp, before)
-	}
-	if err == nil {
-		err = root.Rename(temp, name)
-	}
-	if err != nil {
-		_ = root.Remove(temp)
-	}
-	return err
+	return a.change(func() error {
+		if err == nil {
+			err = a.own(root, temp, before)
+		}
+		if err == nil {
+			err = root.Rename(temp, name)
+		}
+		if err != nil {
+			_ = root.Remove(temp)
+		}
+		return err
+	})
 }
 
 // write makes a file or link under a temporary name.
@@ -210,14 +245,18 @@ func (a *applier) write(e *Entry, root *os.Root, temp string, perm fs.FileMode) 
 		if err != nil {
 			return err
 		}
-		return root.Symlink(target, temp)
+		return a.change(func() error { return root.Symlink(target, temp) })
 	}
 	r, err := e.open()
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	w, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	var w *os.File
+	err = a.change(func() error {
+		w, err = root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -226,7 +265,10 @@ func (a *applier) write(e *Entry, root *os.Root, temp string, perm fs.FileMode) 
 }
 
 // own makes the owner of what is replaced, or of the directory, the owner of what root wrote.
-func own(root *os.Root, name string, before fs.FileInfo) error {
+func (a *applier) own(root *os.Root, name string, before fs.FileInfo) error {
+	if a.as != nil {
+		return nil
+	}
 	if before == nil {
 		var err error
 		if before, err = root.Lstat("."); err != nil {

@@ -43,9 +43,17 @@ func (s *places) top(dir string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := root.Lstat(".")
+	p, err := s.at(root)
 	if err != nil {
 		root.Close()
+	}
+	return p, err
+}
+
+// at returns the place of an open directory, which the caller closes.
+func (s *places) at(root *os.Root) (*place, error) {
+	info, err := root.Lstat(".")
+	if err != nil {
 		return nil, err
 	}
 	return &place{set: s, name: ".", info: info, root: root}, nil

@@ -28,7 +28,8 @@ type View struct {
 	Close func() error
 }
 
-func (v *View) close() error {
+// Release closes the view.
+func (v *View) Release() error {
 	err := v.Root.Close()
 	if v.Close != nil {
 		err = errors.Join(err, v.Close())
@@ -112,7 +113,7 @@ func (s *State) Release() error {
 	if v == nil {
 		return nil
 	}
-	return v.close()
+	return v.Release()
 }
 
 // Call runs f with the tree, which it opens if necessary. Calls share the gate.
@@ -169,7 +170,7 @@ func (s *State) get(ctx context.Context, open func(context.Context) (*View, erro
 	}
 	s.mu.Unlock()
 	if over {
-		return nil, errors.Join(ErrOver, v.close())
+		return nil, errors.Join(ErrOver, v.Release())
 	}
 	return v, nil
 }
@@ -188,7 +189,7 @@ func (s *State) Retire(ctx context.Context) error {
 		return err
 	}
 	s.view = nil
-	return v.close()
+	return v.Release()
 }
 
 // Replaced records that the workspace was replaced. The caller holds the gate alone.
@@ -234,5 +235,5 @@ func (s *State) Drain(fence bool) error {
 	if fence {
 		err = v.fence(context.Background())
 	}
-	return errors.Join(err, v.close())
+	return errors.Join(err, v.Release())
 }

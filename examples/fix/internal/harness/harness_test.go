@@ -13,17 +13,17 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/examples/fix/internal/harness"
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
 func TestMain(m *testing.M) {
 	sandbox.Init()
-	goleak.VerifyTestMain(m)
+	tier.Main(m)
 }
 
 // script is a model that makes prepared decisions and records its requests.

@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { tier.Main(m) }
 
 // copies is a task that only attention can learn: a text, a mark, and the same text again. Only the
 // copy has a weight.
