@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/luthier-dev/luthier/internal/jsonstream"
+	"github.com/luthier-dev/luthier/internal/json/jsonstream"
 )
 
 // responseBuilder assembles the chunks of one stream into a message. Parts are in the order in

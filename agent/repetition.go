@@ -5,7 +5,7 @@ import (
 	"hash/maphash"
 	"strconv"
 
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 )
 
 // repetition counts identical calls with identical results. Arguments are identical if they are the

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/jsonrepair"
+	"github.com/luthier-dev/luthier/internal/json/jsonrepair"
 	"github.com/luthier-dev/luthier/internal/toolschema"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/jsonstream"
+	"github.com/luthier-dev/luthier/internal/json/jsonstream"
 )
 
 // Preview reads the arguments of a call while a model is still writing them, so that a host can

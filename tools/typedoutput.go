@@ -9,7 +9,7 @@ import (
 	"unicode"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/jsonrepair"
+	"github.com/luthier-dev/luthier/internal/json/jsonrepair"
 	"github.com/luthier-dev/luthier/internal/toolschema"
 	"github.com/luthier-dev/luthier/tools/internal/argcheck"
 )

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 )
 
 // Decoder decodes arguments that [FromType]'s schema accepts into values of the Go type. It works

@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 )
 
 // Encode returns v as compact JSON that a [Decoder] of its type reads back. It works like

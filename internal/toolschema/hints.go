@@ -3,7 +3,7 @@ package toolschema
 import (
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 )
 
 // structural keywords are handled by name; they are neither copied nor described in words.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 )
 
 // emitter rewrites one schema.

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 )
 
 // refine walks the schema v that the reflector made of t and corrects the reflector's mistakes:

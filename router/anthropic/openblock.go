@@ -3,7 +3,7 @@ package anthropic
 import (
 	"encoding/json"
 
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 

@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 	"github.com/luthier-dev/luthier/internal/toolschema"
 	"github.com/luthier-dev/luthier/router/internal/wire"
 )

@@ -7,7 +7,7 @@ import (
 	sdk "github.com/openai/openai-go/v3"
 
 	"github.com/luthier-dev/luthier/agent/agenttest"
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 )
 
 func quote(s string) string { return string(jsontree.AppendQuoted(nil, s)) }

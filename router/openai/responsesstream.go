@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 

@@ -19,7 +19,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 )
 
 // Schema is a compiled JSON Schema. It is safe for concurrent use.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/jsonrepair"
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsonrepair"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 )
 
 // Fit returns the JSON in a model's answer that the schema accepts. It removes fences and text

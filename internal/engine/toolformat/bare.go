@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 )
 
 // bare handles a bracket in the answer, pos bytes ahead, at which a call without any marker may

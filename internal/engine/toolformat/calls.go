@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/luthier-dev/luthier/internal/jsonrepair"
+	"github.com/luthier-dev/luthier/internal/json/jsonrepair"
 )
 
 // maxName is the length in bytes of the longest accepted head of a call.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/luthier-dev/luthier/internal/jsonrepair"
+	"github.com/luthier-dev/luthier/internal/json/jsonrepair"
 )
 
 var fuzzTools = []Tool{

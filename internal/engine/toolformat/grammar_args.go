@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 )
 
 // objectSchema returns a schema of arguments with the statement that they are an object.

@@ -1,7 +1,7 @@
 package toolformat
 
 import (
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 )
 
 // array matches a list.

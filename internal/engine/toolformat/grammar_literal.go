@@ -1,7 +1,7 @@
 package toolformat
 
 import (
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 )
 
 // notation is how a format writes values that are not JSON: as Python literals, or with the quotes

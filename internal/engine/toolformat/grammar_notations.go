@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 )
 
 // looseNotation returns the notation of the Loose syntax.

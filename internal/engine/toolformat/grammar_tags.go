@@ -1,7 +1,7 @@
 package toolformat
 
 import (
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 )
 
 // demanding lists keywords that require more of an object than its members.

@@ -3,7 +3,7 @@ package toolformat
 import (
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 )
 
 // nested converts tags inside an argument to JSON. The text open precedes the name of an opening

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/internal/engine/jinja"
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 )
 
 // variables returns the template variables for rendering messages that are already in a form the

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 

@@ -3,7 +3,7 @@ package toolformat
 import (
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 )
 
 // param is an argument of the Params syntax that is being read.

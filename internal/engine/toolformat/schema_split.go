@@ -3,7 +3,7 @@ package toolformat
 import (
 	"slices"
 
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 )
 
 // assertions lists the keywords that require something of a value, except for type.

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 )
 
 // Write returns the text of calls in the form in which a model of this format writes them. A parser

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/jsonstream"
+	"github.com/luthier-dev/luthier/internal/json/jsonstream"
 )
 
 // CallDelta is a piece of a tool call, as a server streams it.

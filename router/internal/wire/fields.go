@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 )
 
 // fieldsMark ends the Provider of the opaque parts that hold fields of calls, so that they are not

@@ -15,8 +15,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/luthier-dev/luthier/internal/jsonrepair"
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsonrepair"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 )
 
 // Config configures a [Checker].

@@ -9,8 +9,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/luthier-dev/luthier/internal/jsonrepair"
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsonrepair"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 )
 
 // fixType converts v to one of the wanted types if there is only one interpretation.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/luthier-dev/luthier/internal/jsonrepair"
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsonrepair"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 )
 
 // markSpellings marks the values of root that were written as numbers in a form that JSON does not

@@ -6,8 +6,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/luthier-dev/luthier/internal/jsonrepair"
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsonrepair"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 )
 
 // swallowing is a key that lost its quotes and took the member behind it in: "a: 1, b".

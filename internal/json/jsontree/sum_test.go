@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/json/jsontree"
 )
 
 // TestSum checks that spellings of one value have one hash, and that other values have other ones.
