@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/luthier-dev/luthier"
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/proctree"
 	"github.com/luthier-dev/luthier/internal/tier"
@@ -30,11 +31,9 @@ import (
 func TestDiskFullRollsBack(t *testing.T) {
 	tier.Normal(t)
 	dir := shopIn(t)
-	w := wireBox(t, localBox(t, sandbox.Config{Snapshot: sandbox.SnapshotDir(dir), Limits: sandbox.Limits{Disk: 2 << 20}}), dir)
+	box := localBox(t, sandbox.Config{Snapshot: sandbox.SnapshotDir(dir), Limits: sandbox.Limits{Disk: 2 << 20}})
+	w := over(t, opened(t, luthier.Box(box)))
 	defer w.Close()
-	if !strings.Contains(fmt.Sprint(w.box.Isolation().Limits), "Disk") && w.box.Isolation().Tier < sandbox.TierNamespaces {
-		t.Skip("this host cannot limit the disk")
-	}
 	w.ok(t, "read", `{"path":"main.go"}`)
 	w.ok(t, "read", `{"path":"README.md"}`)
 	before, err := w.Exec(t.Context(), "find . -type f | sort | xargs -d '\\n' sha256sum")
@@ -92,7 +91,7 @@ func killDuringChanges(t *testing.T, victim string) {
 	}
 	must(t, err)
 	defer box.Close() // its broker is gone, so this may fail
-	w := wireBox(t, box, dir)
+	w := over(t, opened(t, luthier.Box(box)))
 	defer w.Close()
 	text := func(n int) string { return fmt.Sprintf("%d %s %d\n", n, strings.Repeat("x", 100<<10), n) }
 	const files = 3
