@@ -52,7 +52,7 @@ type Options struct {
 	Tools      []agent.Tool // further tools
 	Only       []string     // names of the coding tools to offer; empty means all
 	Without    []string     // names of coding tools to leave out
-	SubAgents  bool         // offers the agent tool, which delegates tasks to sub-agents on the same model; all that the host sets holds for them too
+	SubAgents  SubAgents    // Shared or Forked offers the agent tool, which delegates tasks to sub-agents
 	Middleware []agent.Middleware
 	Logger     *slog.Logger // receives warnings and, at debug level, every step of a run; nil is silent
 
@@ -130,6 +130,9 @@ type Coder struct {
 	on        ground
 	kept      *kept // nil in place, and with Options.NoCheckpoints
 	used      bool  // a session works with what is kept
+	opts      Options
+	changed   func(paths ...string) // tells the index what changed; nil without one
+	forks     *forks                // with Forked
 	ownsBox   bool
 	ownsIndex bool
 }
@@ -145,7 +148,7 @@ func New(ctx context.Context, dir string, opts Options) (*Coder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("luthier: new: %w", err)
 	}
-	c := &Coder{on: on}
+	c := &Coder{on: on, opts: opts}
 	if err := c.open(ctx, &opts); err != nil {
 		return nil, errors.Join(fmt.Errorf("luthier: new: %w", err), c.Close())
 	}
@@ -203,7 +206,7 @@ func (c *Coder) open(ctx context.Context, opts *Options) error {
 			acfg.Checkpointer = switching{c}
 		}
 	}
-	if opts.SubAgents {
+	if opts.SubAgents != NoSubAgents {
 		cfg.Proc.Agent = &agent.Config{Model: opts.Model}
 	}
 	compact(opts, artifacts, &acfg)
@@ -214,7 +217,18 @@ func (c *Coder) open(ctx context.Context, opts *Options) error {
 	if err := c.checkTree(ctx, cfg.Proc.Sandbox); err != nil {
 		return err
 	}
-	if err := c.wire(cfg, acfg, opts.Tools); err != nil {
+	if cfg.Index != nil {
+		c.changed = cfg.Index.Features().Changed
+	}
+	more := opts.Tools
+	if opts.SubAgents == Forked {
+		adopt, err := c.forkedSubAgents(&cfg, opts)
+		if err != nil {
+			return err
+		}
+		more = append(slices.Clone(more), adopt)
+	}
+	if err := c.wire(cfg, acfg, more); err != nil {
 		return err
 	}
 	if open != nil && cfg.Index == offered {
@@ -272,8 +286,12 @@ func (c *Coder) indexFor(ctx context.Context, opts *Options) func() (*retrieval.
 		if opts.Index != nil {
 			return opts.Index, nil
 		}
-		return c.on.index(ctx, retrieval.Config{Background: true, Watch: true, CacheDir: filepath.Join(c.state, "index"), Logger: opts.Logger})
+		return c.on.index(ctx, c.indexConfig(opts))
 	})
+}
+
+func (c *Coder) indexConfig(opts *Options) retrieval.Config {
+	return retrieval.Config{Background: true, Watch: true, CacheDir: filepath.Join(c.state, "index"), Logger: opts.Logger}
 }
 
 // openIndex opens the index last, since the work it starts in the background would slow down
@@ -381,6 +399,9 @@ func (c *Coder) Close() error {
 	var errs []error
 	if c.Workspace != nil {
 		errs = append(errs, c.Workspace.Close())
+	}
+	if c.forks != nil {
+		errs = append(errs, c.forks.close())
 	}
 	if c.ownsIndex {
 		errs = append(errs, c.Index.Close())

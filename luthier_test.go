@@ -256,7 +256,7 @@ func TestNeedsNoGit(t *testing.T) {
 	}
 	os.WriteFile(filepath.Join(dir, "AGENTS.md"), []byte("Always whistle."), 0o644)
 	m := agenttest.Script(agenttest.Call("1", "write", `{"path":"a.txt","content":"hello\n"}`), agenttest.Text("written"))
-	c, err := luthier.New(context.Background(), dir, luthier.Options{Model: m, NoSandbox: true, Autonomy: agent.AutonomyEdit, StateDir: t.TempDir(), SubAgents: true})
+	c, err := luthier.New(context.Background(), dir, luthier.Options{Model: m, NoSandbox: true, Autonomy: agent.AutonomyEdit, StateDir: t.TempDir(), SubAgents: luthier.Shared})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,7 +93,7 @@ func TestOptions(t *testing.T) {
 	if _, err := luthier.New(t.Context(), t.TempDir(), opts); err == nil || !strings.Contains(err.Error(), "no price") {
 		t.Errorf("a cost limit without a price: %v", err)
 	}
-	opts.AllowUnpriced, opts.SubAgents = true, true
+	opts.AllowUnpriced, opts.SubAgents = true, luthier.Shared
 	if free, err := luthier.New(t.Context(), t.TempDir(), opts); err != nil {
 		t.Errorf("AllowUnpriced: %v", err)
 	} else {

@@ -32,7 +32,7 @@ func delegate(t *testing.T, mode string, opts luthier.Options, before func(*luth
 	}
 	turns := append([]agenttest.Turn{agenttest.Call("s", "agent", `{"task":"do it","mode":"`+mode+`"}`)}, calls...)
 	m := agenttest.Script(append(turns, agenttest.Text("sub done"), agenttest.Text("done"))...)
-	opts.Model, opts.NoSandbox, opts.NoIndex, opts.NoCheckpoints, opts.SubAgents, opts.StateDir = m, true, true, true, true, t.TempDir()
+	opts.Model, opts.NoSandbox, opts.NoIndex, opts.NoCheckpoints, opts.SubAgents, opts.StateDir = m, true, true, true, luthier.Shared, t.TempDir()
 	c, err := luthier.New(context.Background(), dir, opts)
 	if err != nil {
 		t.Fatal(err)
@@ -231,7 +231,7 @@ func TestSubAgentsHaveTheHostsLimits(t *testing.T) {
 			t.Errorf("%s: the sub-agent made %d calls, want 1 to %d", name, len(got), tt.most)
 		}
 	}
-	_, err := luthier.New(context.Background(), t.TempDir(), luthier.Options{Model: agenttest.Script(), NoSandbox: true, NoIndex: true, SubAgents: true, StateDir: t.TempDir(),
+	_, err := luthier.New(context.Background(), t.TempDir(), luthier.Options{Model: agenttest.Script(), NoSandbox: true, NoIndex: true, SubAgents: luthier.Shared, StateDir: t.TempDir(),
 		Limits: agent.Limits{MicroDollars: 5},
 		Customize: func(c *coding.Config, a *agent.Config) {
 			a.Prices = agent.Prices{"agenttest": {}}
@@ -251,7 +251,7 @@ func TestUndoTakesBackWhatASubAgentWrote(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	m := agenttest.Script(agenttest.Call("s", "agent", `{"task":"write","mode":"work"}`), writeA, agenttest.Text("sub done"), agenttest.Text("done"))
-	c, err := luthier.New(context.Background(), dir, luthier.Options{Model: m, NoSandbox: true, NoIndex: true, SubAgents: true, StateDir: t.TempDir(),
+	c, err := luthier.New(context.Background(), dir, luthier.Options{Model: m, NoSandbox: true, NoIndex: true, SubAgents: luthier.Shared, StateDir: t.TempDir(),
 		Customize: func(_ *coding.Config, a *agent.Config) { a.Policy = nil }})
 	if err != nil {
 		t.Fatal(err)

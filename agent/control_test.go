@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/luthier-dev/luthier/agent"
@@ -58,12 +59,16 @@ func TestCancelPoints(t *testing.T) {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
 			s := agent.NewSession()
 			var finished atomic.Int32
+			takes := 20 * time.Millisecond
+			if at == agent.CancelNow {
+				takes = time.Minute // never, unless the call is not cancelled
+			}
 			slow := newTool("slow", agent.Writing("a"), func(ctx context.Context, _ string) (*agent.ToolResult, error) {
 				s.Cancel(at)
 				select {
 				case <-ctx.Done():
 					return nil, ctx.Err()
-				case <-time.After(20 * time.Millisecond):
+				case <-time.After(takes):
 					finished.Add(1)
 					return agent.TextResult("ok"), nil
 				}
@@ -214,57 +219,61 @@ func TestRetry(t *testing.T) {
 }
 
 func TestIdleStreamTimesOut(t *testing.T) {
-	hang := func(ctx context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
-		if yield(agent.TextDelta{Text: "hm"}, nil) {
-			<-ctx.Done()
-			yield(nil, ctx.Err())
-		}
-	}
-	m := newScript(hang, say("ok"))
-	res, evs := run(t, configured(t, agent.Config{Model: m, Retry: agent.Retry{IdleTimeout: 20 * time.Millisecond}}), agent.NewSession(), "go")
-	if res.Text() != "ok" {
-		t.Fatalf("result = %+v", res)
-	}
-	for _, ev := range evs {
-		if w, ok := ev.(agent.RetryWait); ok {
-			if me := agent.AsModelError(w.Err); me.Kind != agent.ErrTimeout {
-				t.Errorf("kind = %s", me.Kind)
+	synctest.Test(t, func(t *testing.T) {
+		hang := func(ctx context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
+			if yield(agent.TextDelta{Text: "hm"}, nil) {
+				<-ctx.Done()
+				yield(nil, ctx.Err())
 			}
-			return
 		}
-	}
-	t.Error("no retry")
+		m := newScript(hang, say("ok"))
+		res, evs := run(t, configured(t, agent.Config{Model: m, Retry: agent.Retry{IdleTimeout: 20 * time.Millisecond}}), agent.NewSession(), "go")
+		if res.Text() != "ok" {
+			t.Fatalf("result = %+v", res)
+		}
+		for _, ev := range evs {
+			if w, ok := ev.(agent.RetryWait); ok {
+				if me := agent.AsModelError(w.Err); me.Kind != agent.ErrTimeout {
+					t.Errorf("kind = %s", me.Kind)
+				}
+				return
+			}
+		}
+		t.Error("no retry")
+	})
 }
 
 // TestSlowConsumerIsNotAnIdleModel: if the consumer holds one event for longer than the idle time,
 // the model is asked again, and no failure is counted against it.
 func TestSlowConsumerIsNotAnIdleModel(t *testing.T) {
-	slow := func(ctx context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
-		for range 3 {
-			if !yield(agent.TextDelta{Text: "word "}, nil) {
-				return
+	synctest.Test(t, func(t *testing.T) {
+		slow := func(ctx context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
+			for range 3 {
+				if !yield(agent.TextDelta{Text: "word "}, nil) {
+					return
+				}
+				if ctx.Err() != nil {
+					yield(nil, ctx.Err())
+					return
+				}
 			}
-			if ctx.Err() != nil {
-				yield(nil, ctx.Err())
-				return
+			yield(agent.Finish{Reason: agent.FinishStop}, nil)
+		}
+		a := configured(t, agent.Config{Model: newScript(slow, slow), Retry: agent.Retry{Max: -1, IdleTimeout: 20 * time.Millisecond}})
+		held := false
+		for ev, err := range a.Run(context.Background(), agent.NewSession(), agent.Text{Text: "go"}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, ok := ev.(agent.TextDelta); ok && !held {
+				held = true
+				time.Sleep(100 * time.Millisecond)
+			}
+			if d, ok := ev.(agent.Done); ok && d.Result.Text() != "word word word " {
+				t.Errorf("text = %q", d.Result.Text())
 			}
 		}
-		yield(agent.Finish{Reason: agent.FinishStop}, nil)
-	}
-	a := configured(t, agent.Config{Model: newScript(slow, slow), Retry: agent.Retry{Max: -1, IdleTimeout: 20 * time.Millisecond}})
-	held := false
-	for ev, err := range a.Run(context.Background(), agent.NewSession(), agent.Text{Text: "go"}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, ok := ev.(agent.TextDelta); ok && !held {
-			held = true
-			time.Sleep(100 * time.Millisecond)
-		}
-		if d, ok := ev.(agent.Done); ok && d.Result.Text() != "word word word " {
-			t.Errorf("text = %q", d.Result.Text())
-		}
-	}
+	})
 }
 
 // TestStepWithToolsIsNotAskedAgain breaks a stream after its first call began: the parts that

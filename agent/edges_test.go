@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -265,34 +266,36 @@ func TestFailedAttemptsAreCounted(t *testing.T) {
 // TestSlowConsumerCostsLittle: a consumer that is slow at every event gets more time, and does not
 // cause an endless series of requests.
 func TestSlowConsumerCostsLittle(t *testing.T) {
-	slow := func(ctx context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
-		for range 4 {
-			if !yield(agent.TextDelta{Text: "w"}, nil) {
-				return
+	synctest.Test(t, func(t *testing.T) {
+		slow := func(ctx context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
+			for range 4 {
+				if !yield(agent.TextDelta{Text: "w"}, nil) {
+					return
+				}
+				if ctx.Err() != nil {
+					yield(nil, ctx.Err())
+					return
+				}
 			}
-			if ctx.Err() != nil {
-				yield(nil, ctx.Err())
-				return
+			yield(agent.Finish{Reason: agent.FinishStop}, nil)
+		}
+		m := newScript()
+		for range 30 {
+			m.turns = append(m.turns, slow)
+		}
+		a := configured(t, agent.Config{Model: m, Retry: agent.Retry{Max: -1, IdleTimeout: 4 * time.Millisecond}})
+		for ev, err := range a.Run(context.Background(), agent.NewSession(), agent.Text{Text: "go"}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, ok := ev.(agent.TextDelta); ok {
+				time.Sleep(15 * time.Millisecond)
 			}
 		}
-		yield(agent.Finish{Reason: agent.FinishStop}, nil)
-	}
-	m := newScript()
-	for range 30 {
-		m.turns = append(m.turns, slow)
-	}
-	a := configured(t, agent.Config{Model: m, Retry: agent.Retry{Max: -1, IdleTimeout: 4 * time.Millisecond}})
-	for ev, err := range a.Run(context.Background(), agent.NewSession(), agent.Text{Text: "go"}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, ok := ev.(agent.TextDelta); ok {
-			time.Sleep(15 * time.Millisecond)
-		}
-	}
 	if len(m.reqs) > 12 {
-		t.Errorf("%d requests", len(m.reqs))
-	}
+			t.Errorf("%d requests", len(m.reqs))
+		}
+	})
 }
 
 // TestGarbageStreams sends the loop streams that no model should send.
@@ -385,15 +388,17 @@ func TestGarbageStreams(t *testing.T) {
 // TestModelThatIgnoresItsContext: a model that keeps streaming after the time limit does not keep
 // the run from ending.
 func TestModelThatIgnoresItsContext(t *testing.T) {
-	deaf := func(_ context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
-		for yield(agent.TextDelta{Text: "x"}, nil) {
-			time.Sleep(time.Millisecond)
+	synctest.Test(t, func(t *testing.T) {
+		deaf := func(_ context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
+			for yield(agent.TextDelta{Text: "x"}, nil) {
+				time.Sleep(time.Millisecond)
+			}
 		}
-	}
-	res, _ := run(t, configured(t, agent.Config{Model: newScript(deaf), Limits: agent.Limits{Wall: 20 * time.Millisecond}}), agent.NewSession(), "go")
-	if res.Stop != agent.StopTime {
-		t.Errorf("%+v", res)
-	}
+		res, _ := run(t, configured(t, agent.Config{Model: newScript(deaf), Limits: agent.Limits{Wall: 20 * time.Millisecond}}), agent.NewSession(), "go")
+		if res.Stop != agent.StopTime {
+			t.Errorf("%+v", res)
+		}
+	})
 }
 
 // TestHugeArgumentsAreNotKept: arguments that are refused for their size fill neither the memory

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/luthier-dev/luthier/agent"
@@ -125,50 +126,52 @@ func TestBrokenCallIsCharged(t *testing.T) {
 		"connection refused":       {turns: []turn{fails(agent.ErrNetwork), say("ok")}, retried: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			res, charged, entries := spent(t, tc.cfg, tc.turns...)
-			u := res.Usage
-			if tc.retried {
-				u = u.Add(agent.Usage{Input: -ok.Input, Output: -ok.Output})
-				if res.Stop != agent.StopDone {
+			synctest.Test(t, func(t *testing.T) {
+				res, charged, entries := spent(t, tc.cfg, tc.turns...)
+				u := res.Usage
+				if tc.retried {
+					u = u.Add(agent.Usage{Input: -ok.Input, Output: -ok.Output})
+					if res.Stop != agent.StopDone {
+						t.Fatalf("stop %q: %v", res.Stop, res.Err)
+					}
+				} else if res.Stop != agent.StopCanceled {
 					t.Fatalf("stop %q: %v", res.Stop, res.Err)
 				}
-			} else if res.Stop != agent.StopCanceled {
-				t.Fatalf("stop %q: %v", res.Stop, res.Err)
-			}
-			for what, x := range map[string]struct {
-				got  int64
-				want between
-			}{"input": {u.Input, tc.input}, "output": {u.Output, tc.output}, "reasoning": {u.Reasoning, tc.reasoning}} {
-				if x.got < x.want.low || x.got > x.want.high {
-					t.Errorf("%s of the broken calls: %d, want %v", what, x.got, x.want)
-				}
-			}
-			var events, inLog agent.Usage
-			var cost int64
-			for _, c := range charged {
-				events, cost = events.Add(c.Usage), cost+c.MicroDollars
-				if c.Estimated == tc.reported || c.Err == nil {
-					t.Errorf("event %+v", c)
-				}
-			}
-			for _, e := range entries {
-				if e.Type == agent.EntrySpend {
-					inLog = inLog.Add(*e.Usage)
-					if e.Estimated == tc.reported {
-						t.Errorf("log entry of %+v: estimated %t", *e.Usage, e.Estimated)
+				for what, x := range map[string]struct {
+					got  int64
+					want between
+				}{"input": {u.Input, tc.input}, "output": {u.Output, tc.output}, "reasoning": {u.Reasoning, tc.reasoning}} {
+					if x.got < x.want.low || x.got > x.want.high {
+						t.Errorf("%s of the broken calls: %d, want %v", what, x.got, x.want)
 					}
 				}
-			}
-			estimated := u
-			if tc.reported {
-				estimated = agent.Usage{}
-			}
-			if events != u || inLog != u || res.Estimated != estimated {
-				t.Errorf("spent %+v, events %+v, log %+v, estimated %+v", u, events, inLog, res.Estimated)
-			}
-			if (cost == 0) != (u == agent.Usage{}) || res.MicroDollars < cost {
-				t.Errorf("cost %d of %d", cost, res.MicroDollars)
-			}
+				var events, inLog agent.Usage
+				var cost int64
+				for _, c := range charged {
+					events, cost = events.Add(c.Usage), cost+c.MicroDollars
+					if c.Estimated == tc.reported || c.Err == nil {
+						t.Errorf("event %+v", c)
+					}
+				}
+				for _, e := range entries {
+					if e.Type == agent.EntrySpend {
+						inLog = inLog.Add(*e.Usage)
+						if e.Estimated == tc.reported {
+							t.Errorf("log entry of %+v: estimated %t", *e.Usage, e.Estimated)
+						}
+					}
+				}
+				estimated := u
+				if tc.reported {
+					estimated = agent.Usage{}
+				}
+				if events != u || inLog != u || res.Estimated != estimated {
+					t.Errorf("spent %+v, events %+v, log %+v, estimated %+v", u, events, inLog, res.Estimated)
+				}
+				if (cost == 0) != (u == agent.Usage{}) || res.MicroDollars < cost {
+					t.Errorf("cost %d of %d", cost, res.MicroDollars)
+				}
+			})
 		})
 	}
 }
@@ -249,13 +252,15 @@ func TestReportsAreBelieved(t *testing.T) {
 	if want := (agent.Usage{Input: 20, Output: 10}); res.Usage != want || len(charged) != 1 || res.Estimated != (agent.Usage{}) {
 		t.Errorf("usage %+v, estimated %+v, charged %+v", res.Usage, res.Estimated, charged)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	s := agent.NewSession()
-	res, err := configured(t, agent.Config{Model: newScript(hangs())}).Run(ctx, s, agent.Text{Text: prompt}).Collect()
-	if u, _ := s.Usage(); !errors.Is(err, context.DeadlineExceeded) || res.Estimated.Input < 1800 || u != res.Usage {
-		t.Errorf("usage %+v, estimated %+v, %v", u, res.Estimated, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		s := agent.NewSession()
+		res, err := configured(t, agent.Config{Model: newScript(hangs())}).Run(ctx, s, agent.Text{Text: prompt}).Collect()
+		if u, _ := s.Usage(); !errors.Is(err, context.DeadlineExceeded) || res.Estimated.Input < 1800 || u != res.Usage {
+			t.Errorf("usage %+v, estimated %+v, %v", u, res.Estimated, err)
+		}
+	})
 }
 
 // A host estimates its own calls with CallUsage.

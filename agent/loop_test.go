@@ -118,7 +118,7 @@ func TestCallsStartWhileTheModelStreams(t *testing.T) {
 		}
 		select {
 		case <-started: // the stream has not ended, and the tool is running
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Error("the call did not start while the stream was open")
 		}
 		yield(agent.Finish{Reason: agent.FinishTools}, nil)
@@ -178,7 +178,10 @@ func TestParallelCap(t *testing.T) {
 		n := now.Add(1)
 		for p := peak.Load(); n > p && !peak.CompareAndSwap(p, n); p = peak.Load() {
 		}
-		time.Sleep(2 * time.Millisecond)
+		for end := time.Now().Add(time.Minute); peak.Load() < 3 && time.Now().Before(end); { // the others are on their way
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(2 * time.Millisecond) // one more than may be would come now
 		now.Add(-1)
 		return nil, nil
 	})

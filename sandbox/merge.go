@@ -16,7 +16,9 @@ type Merger interface {
 	// like [Adopter.Adopt], also if this workspace has changed since: then it takes over each path
 	// that changed in the fork. If one of these paths is neither as it was at the fork nor as the
 	// fork has it, Merge changes nothing and fails with [ErrConflict], which names those paths; the
-	// fork stays usable. Every file is replaced as a whole.
+	// fork stays usable. Every file is replaced as a whole. What changed in a .git is taken over
+	// only if all of it can be: otherwise the commits of the fork are left behind, and its files
+	// are taken over.
 	Merge(ctx context.Context, fork Sandbox) error
 }
 
@@ -56,5 +58,5 @@ func (l *local) merge(ctx context.Context, fork *local) error {
 	if v.As {
 		as = func(change func() error) error { return treefd.As(v.UID, v.GID, change) }
 	}
-	return errors.Join(c.ApplyTo(ctx, v.Root, as), v.Release())
+	return errors.Join(c.ApplyTo(ctx, v.Root, as, InGit), v.Release())
 }

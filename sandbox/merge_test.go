@@ -21,6 +21,7 @@ func TestMergeForks(t *testing.T) {
 		write(t, dir, "b", "1\n")
 		write(t, dir, "c/d", "1\n")
 		write(t, dir, "e/f/g", "1\n")
+		write(t, dir, ".git/index", "1\n")
 		cfg.Snapshot = SnapshotDir(dir)
 		sb := open(t, cfg)
 		fork := func(script string) Sandbox {
@@ -37,9 +38,9 @@ func TestMergeForks(t *testing.T) {
 		state := func() string {
 			return sh(t, sb, `find . -type f -printf '%m %U %p ' -exec cat {} \; ; find . -type l -printf '%p -> %l\n'; find . -type d -printf '%m %p\n'`)
 		}
-		first := fork("echo 2 >a; mkdir -p new/deep; echo n >new/deep/file; chmod 700 new; ln -s ../a new/link; rm b")
+		first := fork("echo 2 >a; mkdir -p new/deep; echo n >new/deep/file; chmod 700 new; ln -s ../a new/link; rm b; echo 2 >.git/index; echo 2 >.git/first")
 		second := fork("rm -r c; echo now a file >c; echo 2 >e/f/h; chmod 755 e/f/g; mkdir -p new; echo m >new/mine")
-		same := fork("echo 2 >a; rm b; echo 3 >e/f/i")
+		same := fork("echo 2 >a; rm b; echo 3 >e/f/i; echo 3 >.git/index; echo 3 >.git/other")
 		clash := fork("echo 9 >a; echo 9 >other; rm -r c; echo 9 >c")
 		into := fork("rm b; mkdir b; echo 9 >b/x")
 		nested := fork("echo 2 >j")
@@ -59,8 +60,8 @@ func TestMergeForks(t *testing.T) {
 				t.Errorf("a fork that was taken over: %v", err)
 			}
 		}
-		got := sh(t, sb, "cat a c e/f/h e/f/i j k new/deep/file new/mine; readlink new/link; stat -c %a new e/f/g; ls b 2>&1; find . -user $(id -u) ! -type d | wc -l; find . ! -type d | wc -l")
-		if want := "2\nnow a file\n2\n3\n2\n2\nn\nm\n../a\n700\n755\n"; !strings.HasPrefix(got, want) {
+		got := sh(t, sb, "cat a c e/f/h e/f/i j k new/deep/file new/mine .git/*; readlink new/link; stat -c %a new e/f/g; ls b 2>&1; find . -user $(id -u) ! -type d | wc -l; find . ! -type d | wc -l")
+		if want := "2\nnow a file\n2\n3\n2\n2\nn\nm\n2\n2\n../a\n700\n755\n"; !strings.HasPrefix(got, want) {
 			t.Errorf("merged\n%s\nwant\n%s", got, want)
 		} else if f := strings.Fields(got); cfg.Floor == TierNamespaces && f[len(f)-1] != f[len(f)-2] {
 			t.Errorf("%s files, of which the commands' user has %s", f[len(f)-1], f[len(f)-2])

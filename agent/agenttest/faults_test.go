@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -64,14 +65,16 @@ func TestInjectEveryFault(t *testing.T) {
 		agenttest.FaultGarbage:   good(func(r *agent.Response) bool { return strings.Contains(r.Message.Text(), "one ") }),
 	} {
 		t.Run("fault "+string(fault), func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-			defer cancel()
-			m := agenttest.Inject(agenttest.Script(answer), agenttest.Faults{At: map[int]agenttest.Fault{1: fault}})
-			resp, err := agent.Generate(ctx, m, ask("x"))
-			check(t, resp, err)
-			if m.Hits()[fault] != 1 {
-				t.Errorf("hits are %v", m.Hits())
-			}
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+				defer cancel()
+				m := agenttest.Inject(agenttest.Script(answer), agenttest.Faults{At: map[int]agenttest.Fault{1: fault}})
+				resp, err := agent.Generate(ctx, m, ask("x"))
+				check(t, resp, err)
+				if m.Hits()[fault] != 1 {
+					t.Errorf("hits are %v", m.Hits())
+				}
+			})
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -103,14 +104,16 @@ func TestScriptKeepsRequestsAsTheyWere(t *testing.T) {
 
 func TestScriptHonoursContext(t *testing.T) {
 	agenttest.CheckLeaks(t)
-	for _, turn := range []agenttest.Turn{agenttest.Hang(), agenttest.Delay(time.Hour)} {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		defer cancel()
-		_, err := agent.Generate(ctx, agenttest.Script(turn), ask("x"))
-		if me := agent.AsModelError(err); me == nil || me.Kind != agent.ErrCanceled {
-			t.Errorf("error %v, want canceled", err)
+	synctest.Test(t, func(t *testing.T) {
+		for _, turn := range []agenttest.Turn{agenttest.Hang(), agenttest.Delay(time.Hour)} {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+			defer cancel()
+			_, err := agent.Generate(ctx, agenttest.Script(turn), ask("x"))
+			if me := agent.AsModelError(err); me == nil || me.Kind != agent.ErrCanceled {
+				t.Errorf("error %v, want canceled", err)
+			}
 		}
-	}
+	})
 }
 
 func TestScriptFuncConcurrent(t *testing.T) {

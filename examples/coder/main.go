@@ -79,7 +79,10 @@ func run(o options, stdin *os.File, stdout *os.File) error {
 	if err != nil {
 		return err
 	}
-	opts := luthier.Options{Model: model, Autonomy: level, NoSandbox: o.noSandbox, SubAgents: o.subAgents, StateDir: o.state}
+	opts := luthier.Options{Model: model, Autonomy: level, NoSandbox: o.noSandbox, StateDir: o.state}
+	if o.subAgents {
+		opts.SubAgents = luthier.Shared
+	}
 	if o.unprotect != "" {
 		box, err := unprotected(o)
 		if err != nil {

@@ -9,13 +9,17 @@ import (
 	"go.uber.org/goleak"
 )
 
-// leakLimit is how long goroutines have to end. On a busy machine, one that is about to end may
-// have to wait for its turn for more than the half second that goleak grants.
+// leakLimit limits the time that goroutines have to end. On a busy machine, one that is about to
+// end may have to wait for its turn for more than the half second that goleak grants.
 const leakLimit = time.Minute
 
 // Main runs the tests of a package and exits. It fails if they passed and left goroutines behind.
-// Call it in TestMain.
-func Main(m *testing.M) { os.Exit(run(m, leakLimit)) }
+// Call it in TestMain. Child processes can be interrupted, even if the tests were started in the
+// background of a shell.
+func Main(m *testing.M) {
+	interruptible()
+	os.Exit(run(m, leakLimit))
+}
 
 func run(m *testing.M, limit time.Duration) (code int) {
 	if code = m.Run(); code != 0 {

@@ -165,7 +165,7 @@ func (s *Server) prepare(a *account, r *http.Request) (any, error) {
 	return ask(s, a, r, func(ctx context.Context, box Toolbox) (*Prepared, error) { return prepare(ctx, box, q) })
 }
 
-// prepare tells what a call would do, with the digest.
+// prepare returns what a call would do, with the digest.
 func prepare(ctx context.Context, box Toolbox, q ToolRequest) (*Prepared, error) {
 	t, ok := box.(Preparer)
 	if !ok {

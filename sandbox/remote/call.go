@@ -15,7 +15,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// call is a call of a tool on the server, or an operation on checkpoints, which is run once as well.
+// call holds a call of a tool on the server, or an operation on checkpoints, which also runs once.
 type call struct {
 	*job
 	cancel context.CancelCauseFunc // nil if an earlier server ran it
@@ -94,7 +94,7 @@ func (s *Server) call(a *account, req *http.Request) (*call, error) {
 	if _, err := find(s, s.calls, a, id); err != nil {
 		return s.newCall(a, req, id, data, name)
 	}
-	c, _, err := claim(s, s.calls, a, dirCalls, id, name, nil)
+	c, _, err := claim(s, s.calls, a, dirCalls, id, name, nil, nil)
 	return c, err
 }
 
@@ -118,7 +118,7 @@ func (s *Server) newCall(a *account, req *http.Request, id string, data, name []
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(b.tools.ctx)
-	c, mine, err := claim(s, s.calls, a, dirCalls, id, name, func(j *job) *call { return &call{job: j, cancel: cancel, store: s.stores[a.Name]} })
+	c, mine, err := claim(s, s.calls, a, dirCalls, id, name, createLogInMemory, func(j *job) *call { return &call{job: j, cancel: cancel, store: s.stores[a.Name]} })
 	if !mine {
 		leave()
 		cancel(nil)
@@ -140,7 +140,7 @@ func (s *Server) newCall(a *account, req *http.Request, id string, data, name []
 	return c, nil
 }
 
-// outcome is what a call returned.
+// outcome holds what a call returned.
 type outcome struct {
 	value json.RawMessage
 	err   error
@@ -209,9 +209,7 @@ func (s *Server) execute(ctx context.Context, c *call, box Toolbox, q callReques
 	if err != nil {
 		return nil, asToolError(err)
 	}
-	if !json.Valid(v) {
-		err = fmt.Errorf("%w: the result of %s is not JSON", ErrLost, q.Name)
-	} else if len(v) > maxResult {
+	if len(v) > maxResult {
 		err = fmt.Errorf("%w: the result of %s has %d bytes, more than %d", ErrLost, q.Name, len(v), maxResult)
 	}
 	return v, err

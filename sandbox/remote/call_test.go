@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -436,4 +437,53 @@ func TestToolsOfForks(t *testing.T) {
 	if b, err := os.ReadFile(out + "/a.txt"); err != nil || string(b) != "text a\nbefore\nfork\n" {
 		t.Errorf("exported: %q, %v", b, err)
 	}
+}
+
+// TestExportDuringCalls checks that an export while tools change files of the snapshot is of one
+// state, or is busy.
+func TestExportDuringCalls(t *testing.T) {
+	tier.Normal(t)
+	t.Parallel()
+	_, url := newTestServer(t, withTools)
+	dir := t.TempDir()
+	const files = 400
+	name := func(i int) string { return fmt.Sprintf("f%d", i) }
+	for i := range files {
+		if err := os.WriteFile(filepath.Join(dir, name(i)), []byte("old\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sb := openAt(t, Options{URL: url, Dir: dir})
+	changed := make(chan struct{})
+	go func() {
+		defer close(changed)
+		for i := range files {
+			_, _ = sb.Tools().Call(t.Context(), request("append", fileArgs{Path: name(i), Text: "new\n"}), ToolHandlers{})
+		}
+	}()
+	whole := 0
+	for running := true; running; {
+		select {
+		case <-changed:
+			running = false
+		default:
+		}
+		o, err := sb.output(t.Context(), outputRequest{Kind: outputTree})
+		if errors.Is(err, sandbox.ErrBusy) {
+			continue
+		}
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		whole++
+		if r := o.Review.review(); len(r.Changes) != len(o.Files) {
+			t.Errorf("%d paths are reviewed and %d are sent", len(r.Changes), len(o.Files))
+		}
+		o.drop()
+	}
+	if whole == 0 {
+		t.Error("no export found a quiet moment, although nothing changes any more")
+	}
+	t.Logf("%d exports found a quiet moment", whole)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// talk is what a call has asked and sent.
+// talk records what a call has asked and sent.
 type talk struct {
 	mu        sync.Mutex
 	questions []*question

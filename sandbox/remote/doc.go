@@ -34,11 +34,42 @@
 // server. No command can be approved to run under other terms, which the server sets. A dry run
 // takes place in a fork on the server, which counts as a fork.
 //
+// # Tools
+//
+// A server with a [Toolbox] runs whole tool calls next to its sandboxes: [Tools] lists the tools,
+// prepares a call, and makes it. So reading, editing and testing happen in one workspace, and a
+// call costs one round trip, however many files it touches.
+//
+//	srv, err := remote.NewServer(remote.Config{…, Tools: openTools})
+//
+//	tools := sb.Tools()
+//	specs, err := tools.Specs(ctx)
+//	p, err := tools.Prepare(ctx, remote.ToolRequest{Name: "edit", Args: args}) // if somebody is to be asked
+//	result, err := tools.Call(ctx, remote.ToolRequest{Name: "edit", Args: args, Digest: p.Digest}, remote.ToolHandlers{…})
+//
+// A call is run once, like a command, and its progress, output, questions and texts arrive once and
+// in order. The error of [Tools.Call] says whether the call ran, did not run, or may have run.
+// Given the digest of what was approved, the server prepares the call again right before it runs,
+// and refuses it with [ErrChanged] if it would do something else by now: a link leads elsewhere, or
+// a file has other content than the diff that was shown.
+//
+// A toolbox belongs to one sandbox. It is opened for the first request about tools, and is closed
+// before the sandbox. A fork has one of its own: what the original's toolbox remembers about a
+// session is not in it.
+//
+// # Pipes
+//
+// [DialCommand] starts a command such as "docker exec -i ID coder toolhost" or "ssh HOST coder
+// toolhost" and speaks the same protocol over its standard input and output. The far side calls
+// [ServePipe]. It serves one workspace, in place, and ends with its input; everything that was
+// started there ends with it. The command must give it bytes unchanged: no terminal.
+//
 // # Trust model
 //
 // The server lets a tenant use up its quota and no more: whoever has the token runs commands within
 // the isolation that the server's configuration demands. The token travels in a header, so a
 // connection over a network must use TLS; with client certificates no token is needed. The client
 // believes the server about isolation, results and reviews, but writes nothing outside the
-// directory that it exports to.
+// directory that it exports to. What a toolbox sends is read with limits: 16 MiB a result, 1 MiB a
+// message. Over a pipe there is no token: whoever can start the command has what it gives.
 package remote

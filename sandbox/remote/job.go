@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// job is what a client started under a name of its choice and follows by its log: a command or a
-// call of a tool. It outlives its sandbox until the client has acknowledged its end.
+// job holds a command or a call of a tool, which a client started under a name of its choice and
+// follows by its log. It outlives its sandbox until the client has acknowledged its end.
 type job struct {
 	acc *account
 	id  string
@@ -47,7 +47,7 @@ func (j *job) finishedBefore(t time.Time) bool {
 
 // claim returns the job of that name. If mine is set, the caller must start it. The same name with
 // another request is refused.
-func claim[W worker](s *Server, all map[string]W, a *account, dir, id string, req []byte, wrap func(*job) W) (w W, mine bool, err error) {
+func claim[W worker](s *Server, all map[string]W, a *account, dir, id string, req []byte, create func(string, int64) (*runLog, error), wrap func(*job) W) (w W, mine bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if w, ok := all[a.Name+"/"+id]; ok {
@@ -66,7 +66,7 @@ func claim[W worker](s *Server, all map[string]W, a *account, dir, id string, re
 		a.give(&a.jobs)
 		return w, false, err
 	}
-	l, err := createLog(filepath.Join(s.part(a, dir), id), a.room())
+	l, err := create(filepath.Join(s.part(a, dir), id), a.room())
 	if err != nil {
 		a.give(&a.commands)
 		a.give(&a.jobs)
@@ -200,12 +200,10 @@ func forget[W worker](s *Server, all map[string]W, w W) {
 		return
 	}
 	j.acc.give(&j.acc.jobs)
-	_ = os.Remove(j.log.file.Name())
 	j.mu.Lock()
 	_ = j.acc.keep(-j.counted)
 	j.mu.Unlock()
-	// Active readers find the file closed and their log deleted.
-	_ = j.log.file.Close()
+	j.log.remove()
 }
 
 // jobOf returns the job of a worker.

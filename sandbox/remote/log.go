@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,17 +13,29 @@ import (
 	"time"
 )
 
-// runLog holds the output and end of a command or call in a file. It is written once, and can be read from any
-// byte while it grows and afterwards.
+// runLog holds the output and end of a command or call. It is written once, and can be read from
+// any byte while it grows and afterwards. It is in a file, so that it outlives the server's
+// process. That of a call is in memory for its first moment: most calls have ended by then, and are
+// acknowledged, and making a file would be half of their cost.
 type runLog struct {
-	file *os.File
+	path string
 	most int64 // limit of output; the end always fits
 
 	mu    sync.Mutex
+	file  *os.File // nil while the log is in memory
+	mem   []byte
+	late  *time.Timer // moves the log to a file
+	gone  bool
 	size  int64
 	ended bool
 	grown chan struct{} // closed and replaced when the log has grown
 }
+
+// The limits of a log in memory.
+const (
+	inMemory    = 128 << 10
+	inMemoryFor = time.Second
+)
 
 var (
 	errFull  = errors.New("output exceeds the quota")
@@ -30,11 +43,66 @@ var (
 )
 
 func createLog(path string, most int64) (*runLog, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return nil, err
+	l := &runLog{path: path, most: most, grown: make(chan struct{})}
+	return l, l.toFile()
+}
+
+// createLogInMemory makes a log that becomes a file when it is long or old.
+func createLogInMemory(path string, most int64) (*runLog, error) {
+	l := &runLog{path: path, most: most, grown: make(chan struct{})}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.late = time.AfterFunc(inMemoryFor, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		_ = l.toFile() // it stays in memory if the disk is full
+	})
+	return l, nil
+}
+
+// toFile moves the log to its file.
+func (l *runLog) toFile() error {
+	if l.file != nil || l.gone {
+		return nil
 	}
-	return &runLog{file: f, most: most, grown: make(chan struct{})}, nil
+	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := f.WriteAt(l.mem, 0); err != nil {
+		return errors.Join(err, f.Close(), os.Remove(l.path))
+	}
+	l.file, l.mem = f, nil
+	return nil
+}
+
+// close ends the use of the log, and leaves a file.
+func (l *runLog) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := l.toFile()
+	l.shut()
+	return err
+}
+
+// remove ends the use of the log, and leaves nothing. Active readers of a file find it closed.
+func (l *runLog) remove() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file != nil {
+		_ = os.Remove(l.path)
+	}
+	l.shut()
+}
+
+func (l *runLog) shut() {
+	l.gone = true
+	if l.late != nil {
+		l.late.Stop()
+	}
+	if l.file != nil {
+		_ = l.file.Close()
+	}
 }
 
 // reopenLog opens a log that an earlier server left, and shows its frames. A frame that was not
@@ -44,7 +112,7 @@ func reopenLog(path string, show func(kind byte, data []byte)) (*runLog, error) 
 	if err != nil {
 		return nil, err
 	}
-	l := &runLog{file: f, grown: make(chan struct{})}
+	l := &runLog{path: path, file: f, grown: make(chan struct{})}
 	r := &counter{r: bufio.NewReaderSize(f, 64<<10)}
 	var buf []byte
 	for !l.ended {
@@ -114,7 +182,7 @@ func (l *runLog) end(result []byte, e any, durable bool) error {
 	for piece := range slices.Chunk(result, maxChunk) {
 		frames = appendFrame(frames, frameResult, piece)
 	}
-	if err := l.append(appendFrame(frames, frameEnd, b)); err != nil || !durable {
+	if err := l.append(appendFrame(frames, frameEnd, b)); err != nil || !durable || l.file == nil {
 		return err
 	}
 	return l.file.Sync()
@@ -122,14 +190,30 @@ func (l *runLog) end(result []byte, e any, durable bool) error {
 
 // append adds whole frames.
 func (l *runLog) append(frames []byte) error {
-	n, err := l.file.WriteAt(frames, l.size)
-	if err != nil {
+	if l.file == nil && len(l.mem)+len(frames) > inMemory {
+		if err := l.toFile(); err != nil {
+			return err
+		}
+	}
+	if l.file == nil {
+		l.mem = append(l.mem, frames...)
+	} else if _, err := l.file.WriteAt(frames, l.size); err != nil {
 		return errors.Join(err, l.file.Truncate(l.size))
 	}
-	l.size += int64(n)
+	l.size += int64(len(frames))
 	close(l.grown)
 	l.grown = make(chan struct{})
 	return nil
+}
+
+// section reads a part of the log, which is not written any more.
+func (l *runLog) section(from, to int64) io.Reader {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return bytes.NewReader(l.mem[from:to])
+	}
+	return io.NewSectionReader(l.file, from, to-from)
 }
 
 func (l *runLog) state() (size int64, ended bool, grown <-chan struct{}) {
@@ -169,7 +253,7 @@ func (l *runLog) copyFrom(ctx context.Context, w io.Writer, flush func(), from i
 			return errors.New("the log is not that long")
 		}
 		if from < size {
-			if _, err := io.Copy(w, io.NewSectionReader(l.file, from, size-from)); err != nil {
+			if _, err := io.Copy(w, l.section(from, size)); err != nil {
 				return err
 			}
 			from = size

@@ -38,7 +38,7 @@ func (l *logReader) read(open func() (*http.Response, error), frame func(kind by
 }
 
 func (l *logReader) frames(r io.Reader, use func(kind byte, data []byte) error) error {
-	br := bufio.NewReaderSize(r, 32<<10)
+	br := bufio.NewReaderSize(r, 4<<10) // large frames are read around it
 	for !l.over {
 		kind, data, err := readFrame(br, l.buf)
 		if errors.Is(err, io.EOF) {

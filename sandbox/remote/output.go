@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/luthier-dev/luthier/sandbox"
@@ -176,19 +177,35 @@ func (o *output) tree(ctx context.Context, b *box, e sandbox.Exporter) error {
 	}
 	b.gate.Lock() // what is listed must be what is applied
 	defer b.gate.Unlock()
-	changes, err := d.Changes(ctx)
-	if err != nil {
-		return err
+	for range 4 { // calls of tools do not wait for the gate
+		changes, err := d.Changes(ctx)
+		if err != nil {
+			return err
+		}
+		r, err := o.apply(ctx, b, e, changes)
+		if err == nil && slices.Equal(changes, r.Changes) {
+			o.reply.Review = reviewToWire(r)
+			return o.list(r.Changes)
+		}
+		if err != nil && !errors.Is(err, sandbox.ErrConflict) {
+			return err
+		}
+		if err := errors.Join(removeTree(o.dir), os.Mkdir(o.dir, 0o700)); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: tools change the workspace meanwhile", sandbox.ErrBusy)
+}
+
+// apply applies the changes to a directory with the parts of the snapshot that they are about.
+func (o *output) apply(ctx context.Context, b *box, e sandbox.Exporter, changes []sandbox.Change) (*sandbox.Review, error) {
+	if b.tree == nil {
+		return nil, sandbox.ErrInPlace
 	}
 	if err := stage(b.tree.dir, o.dir, changes); err != nil {
-		return fmt.Errorf("stage export: %w", err)
+		return nil, fmt.Errorf("stage export: %w", err)
 	}
-	r, err := e.Export(ctx, sandbox.ExportOptions{Dir: o.dir, Allow: allowAll})
-	if err != nil {
-		return err
-	}
-	o.reply.Review = reviewToWire(r)
-	return o.list(r.Changes)
+	return e.Export(ctx, sandbox.ExportOptions{Dir: o.dir, Allow: allowAll})
 }
 
 // list describes the paths that exist after the changes, and counts their contents.

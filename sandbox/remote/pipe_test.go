@@ -55,7 +55,7 @@ func dial(t *testing.T, argv ...string) *Sandbox {
 // TestPipe checks that a command on the far side gives the sandbox and the tools of a directory
 // there, whatever it prints before.
 //
-// Evidence: remote · A command such as docker exec or ssh gives a workspace and its tools over a pipe
+// Evidence: remote · docker exec, ssh and the like give a workspace and its tools over a pipe
 func TestPipe(t *testing.T) {
 	for name, before := range map[string]string{
 		"plain":               "true",

@@ -38,7 +38,7 @@ type PipeConfig struct {
 // ServePipe serves one client over a pipe, such as standard input and output: the far side of
 // [DialCommand]. The client gets one sandbox, over a directory in place, and no other. ServePipe
 // returns when the client has closed the sandbox, the pipe or its input ended, or ctx ended. Then
-// everything that was started is killed, and the pipe is closed. Nothing else may write to the pipe.
+// everything that was started is killed, and the pipe is closed. Nothing else may write to it.
 func ServePipe(ctx context.Context, pipe io.ReadWriteCloser, cfg PipeConfig) error {
 	conn := newPipeConn(pipe)
 	defer conn.Close()
@@ -94,7 +94,7 @@ func servePipe(ctx context.Context, conn *pipeConn, cfg PipeConfig) (err error) 
 	return context.Cause(ctx)
 }
 
-// pipeRules are what a server over a pipe does otherwise.
+// pipeRules holds how a server over a pipe differs from others.
 type pipeRules struct {
 	dir  string // the only workspace, in place
 	over func() // called when the sandbox was closed

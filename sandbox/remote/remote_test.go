@@ -36,6 +36,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("TEST_TOOLHOST"); dir != "" {
 		os.Exit(toolhost(dir))
 	}
+	if dir := os.Getenv("TEST_SERVER"); dir != "" {
+		os.Exit(serveState(dir))
+	}
 	sandboxtest.WaitTogether()
 	tier.Main(m)
 }

@@ -43,7 +43,7 @@ func (s *Server) start(a *account, req *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, mine, err := claim(s, s.runs, a, dirRuns, req.PathValue("run"), same, func(j *job) *run { return &run{job: j, started: make(chan struct{})} })
+	r, mine, err := claim(s, s.runs, a, dirRuns, req.PathValue("run"), same, createLog, func(j *job) *run { return &run{job: j, started: make(chan struct{})} })
 	if err != nil {
 		return nil, err
 	}

@@ -389,10 +389,10 @@ func (s *Server) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.runs {
-		err = errors.Join(err, r.log.file.Close())
+		err = errors.Join(err, r.log.close())
 	}
 	for _, c := range s.calls {
-		err = errors.Join(err, c.log.file.Close())
+		err = errors.Join(err, c.log.close())
 	}
 	return err
 }

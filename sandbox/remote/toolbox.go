@@ -18,8 +18,9 @@ import (
 //
 // All methods may be called concurrently. A method returns soon after its ctx ended: with the
 // deadline of the request, when the client cancels the call, and when the sandbox is closed. The
-// connection does not end it: a client that was cut off gets the outcome when it is back. Arguments
-// are as untrusted as the model that wrote them.
+// connection does not end it: a client that was cut off gets the outcome when it is back. The
+// workspace may be forked, restored or replaced between calls, and during one that does not use it;
+// a [sandbox.Tree] shows it as it is. Arguments are as untrusted as the model that wrote them.
 type Toolbox interface {
 	// Specs returns what clients show to a model, as one JSON value. Equal specs must be equal
 	// bytes, because clients keep them by their hash.
@@ -33,7 +34,7 @@ type Toolbox interface {
 	Close() error
 }
 
-// Preparer is a Toolbox that tells what a call would do, without doing anything.
+// Preparer is a Toolbox that describes what a call would do, without doing anything.
 type Preparer interface {
 	// Prepare describes the call in the present state of the workspace. It must be repeatable: as
 	// long as the call would do the same, it returns the same bytes.
@@ -89,20 +90,20 @@ type ToolRequest struct {
 	Timeout time.Duration `json:"timeout,omitempty"`
 }
 
-// Prepared tells what a call would do.
+// Prepared describes what a call would do.
 type Prepared struct {
-	// Effects are what the call may read and change, for a policy.
+	// Effects lists what the call may read and change, for a policy.
 	Effects json.RawMessage `json:"effects,omitempty"`
 	// Description explains the call to a person: a title, the diff of an edit.
 	Description json.RawMessage `json:"description,omitempty"`
-	// State is what else the effects of the call depend on, such as the hash of a file. It stays on
-	// the server.
+	// State covers what else the outcome depends on, such as the hash of a file. It stays on the
+	// server.
 	State string `json:"-"`
 	// Digest identifies the call with everything above. The server sets it.
 	Digest string `json:"digest"`
 }
 
-// ToolOutput is what a running call sends to its client. The client gets everything in order and
+// ToolOutput sends what a running call has for its client. The client gets everything in order and
 // once, also after its connection was cut. Sending to a client that has gone is no error: what was
 // sent waits for it.
 type ToolOutput interface {
@@ -113,8 +114,8 @@ type ToolOutput interface {
 	// Ask asks the person at the client. Questions and answers are JSON values of less than 1 MiB;
 	// at most 16 questions of a call can be open. It fails if nobody there answers questions.
 	Ask(ctx context.Context, question json.RawMessage) (answer json.RawMessage, err error)
-	// Artifact gives the client a text that is too long for the result, which it fetches by the
-	// returned hash, the SHA-256 in hexadecimal. A text that the server already has is stored once.
+	// Artifact sends a text that is too long for the result. The client fetches it by the returned
+	// hash, the SHA-256 in hexadecimal. A text that the server already has is stored once.
 	Artifact(name string, data []byte) (hash string, err error)
 }
 

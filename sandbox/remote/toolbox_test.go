@@ -60,7 +60,7 @@ func (b *fileTools) read(ctx context.Context, path string) (string, error) {
 	return out, err
 }
 
-// Prepare tells which file a call would change, through links, and how.
+// Prepare describes which file a call would change, through links, and how.
 func (b *fileTools) Prepare(ctx context.Context, q ToolRequest) (Prepared, error) {
 	var a fileArgs
 	if err := json.Unmarshal(q.Args, &a); err != nil {
@@ -196,7 +196,7 @@ func mustCall[T any](t *testing.T, tools *Tools, q ToolRequest, h ToolHandlers) 
 // TestTools checks that tools work on a server's workspace, and that their output, results and
 // errors arrive as they were.
 //
-// Evidence: remote · Whole tool calls run beside the sandbox, with progress, output, questions and artifacts
+// Evidence: remote · Tool calls run next to the sandbox, with progress, questions and long texts
 func TestTools(t *testing.T) {
 	s, url := newTestServer(t, withTools)
 	sb := openAt(t, Options{URL: url, Dir: workspace(t)})

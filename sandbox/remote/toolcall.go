@@ -67,8 +67,8 @@ func (t *Tools) checkpoint(ctx context.Context, op, arg string) (id string, err 
 	return id, toolWord(op, err)
 }
 
-// cancelWait is the time for which a call that was cancelled is waited for. deadlineWait is the time
-// that the server has to notice a deadline by itself, so that the call ends by that.
+// cancelWait is the time for which Call waits for the end of a cancelled call. deadlineWait is the
+// time that the server has to notice a deadline by itself, so that the call ends by that.
 const (
 	cancelWait   = 2 * time.Second
 	deadlineWait = 300 * time.Millisecond
@@ -90,6 +90,7 @@ type caller struct {
 	result []byte
 	end    callEnd
 	asked  int
+	open   atomic.Int32 // questions without an answer
 	asks   sync.WaitGroup
 	known  atomic.Bool // the end was seen
 }
@@ -267,7 +268,13 @@ func (f *caller) question(data []byte) error {
 		return fmt.Errorf("the server sends question %d, want %d", q.N, f.asked)
 	}
 	f.asked++
-	f.asks.Go(func() { f.reply(q) })
+	if f.open.Add(1) > 2*maxQuestions { // more than the server allows, since its view of an answer is ahead
+		return fmt.Errorf("the server asks more than %d questions at once", 2*maxQuestions)
+	}
+	f.asks.Go(func() {
+		f.reply(q)
+		f.open.Add(-1)
+	})
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// Tools runs tools beside a sandbox on a server; see [Toolbox]. All methods may be called
+// Tools runs tools next to a sandbox on a server; see [Toolbox]. All methods may be called
 // concurrently. They repeat requests while the server cannot be reached, for Options.Patience, and
 // nothing is done twice by that. After Close of the sandbox, and after its lease ran out, they fail
 // with [sandbox.ErrClosed].
@@ -23,13 +23,13 @@ type Tools struct {
 	specs *Specs
 }
 
-// Tools returns the tools beside the sandbox. They end with it. A server without tools answers
+// Tools returns the tools next to the sandbox. They end with it. A server without tools answers
 // every call with [ErrNoTools].
 func (s *Sandbox) Tools() *Tools { return s.tools }
 
 // Specs describes the tools of a server.
 type Specs struct {
-	// Tools is what Toolbox.Specs returned.
+	// Tools holds what Toolbox.Specs returned.
 	Tools json.RawMessage `json:"tools"`
 	// Hash changes with Tools. It is the SHA-256 in hexadecimal.
 	Hash string `json:"hash"`
@@ -115,7 +115,7 @@ func (t *Tools) askSpecs(ctx context.Context) (*Specs, error) {
 	return &s, nil
 }
 
-// Prepare tells what a call would do, and does nothing. It fails with a [ToolError] if the tool
+// Prepare describes what a call would do, and does nothing. It fails with a [ToolError] if the tool
 // refuses the call, and with [ErrNoTools] if Specs.Prepares is not set.
 func (t *Tools) Prepare(ctx context.Context, q ToolRequest) (*Prepared, error) {
 	var out Prepared

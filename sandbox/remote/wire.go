@@ -205,7 +205,7 @@ func readFrame(r io.Reader, buf []byte) (kind byte, data []byte, err error) {
 	}
 	n := binary.BigEndian.Uint32(head[1:])
 	if head[0] < frameStdout || head[0] > frameCall || n > maxFrame {
-		return 0, buf[:0], fmt.Errorf("frame of kind %d with %d bytes", head[0], n)
+		return 0, buf[:0], final{fmt.Errorf("frame of kind %d with %d bytes", head[0], n)}
 	}
 	if uint32(cap(buf)) < n {
 		buf = make([]byte, n)
@@ -223,7 +223,7 @@ var (
 	ErrQuota = errors.New("quota is used up")
 	// ErrLost means that nobody knows how a command or call ended, or whether it ran: the server
 	// was restarted meanwhile, cannot be reached, or the lease had expired.
-	ErrLost = errors.New("the command was lost")
+	ErrLost = errors.New("its outcome is unknown")
 	// ErrDenied means that the server does not accept the token or certificate.
 	ErrDenied = errors.New("token or certificate is not accepted")
 )

@@ -16,17 +16,30 @@ import (
 
 func benchCall(b *testing.B, w *Workspace, name string, in args) {
 	b.Helper()
+	benchCalls(b, w, name, []args{in})
+}
+
+// benchCalls makes the calls in turn, after one round that is not measured.
+func benchCalls(b *testing.B, w *Workspace, name string, ins []args) {
+	b.Helper()
 	tool := toolOf(b, w, name)
-	raw, err := json.Marshal(in)
-	must(b, err)
-	if _, err := tool.Call(context.Background(), agent.ToolCall{Name: name, Args: raw}); err != nil {
-		b.Fatal(err)
+	var calls []agent.ToolCall
+	for _, in := range ins {
+		raw, err := json.Marshal(in)
+		must(b, err)
+		calls = append(calls, agent.ToolCall{ID: "1", Name: name, Args: raw})
 	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := tool.Call(context.Background(), agent.ToolCall{Name: name, Args: raw}); err != nil {
+	call := func(i int) {
+		if _, err := tool.Call(context.Background(), calls[i%len(calls)]); err != nil {
 			b.Fatal(err)
 		}
+	}
+	for i := range calls {
+		call(i)
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		call(i)
 	}
 }
 
@@ -66,17 +79,7 @@ func BenchmarkRead(b *testing.B) {
 // BenchmarkEdit makes an edit and reverts it, in a file of 1,000 lines, including the sync to disk.
 func BenchmarkEdit(b *testing.B) {
 	w := openWith(b, Config{}, files{"f.txt": strings.Repeat("\tx := compute(a, b, c) // a comment of usual length\n", 1000) + "mark one\n"})
-	edit := toolOf(b, w, "edit")
-	calls := []agent.ToolCall{
-		{Name: "edit", Args: json.RawMessage(`{"path": "f.txt", "old": "mark one", "new": "mark two"}`)},
-		{Name: "edit", Args: json.RawMessage(`{"path": "f.txt", "old": "mark two", "new": "mark one"}`)},
-	}
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		if _, err := edit.Call(context.Background(), calls[i%2]); err != nil {
-			b.Fatal(err)
-		}
-	}
+	benchCalls(b, w, "edit", []args{{"path": "f.txt", "old": "mark one", "new": "mark two"}, {"path": "f.txt", "old": "mark two", "new": "mark one"}})
 }
 
 func BenchmarkGlob(b *testing.B) {

@@ -87,7 +87,9 @@ func (w opened) grepJob(in grepIn) (*grepJob, error) {
 // the built-in search.
 func (w opened) runGrep(ctx context.Context, j *grepJob, found *grepResults) error {
 	if !j.from.info.IsDir() {
-		w.grepFile(ctx, j, j.from, make([]byte, 0, w.grepPiece), found)
+		g := grepper{w: w, ctx: ctx, j: j, found: found}
+		defer g.close()
+		g.file(j.from.rel)
 		return ctx.Err()
 	}
 	if w.canRipgrep(j) {

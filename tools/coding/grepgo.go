@@ -6,10 +6,13 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
+	"path"
 	"runtime"
 	"sync"
 	"unicode/utf8"
 
+	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 	"github.com/luthier-dev/luthier/tools/coding/internal/charset"
 )
 
@@ -36,14 +39,15 @@ const (
 func (w opened) grepGo(ctx context.Context, j *grepJob, found *grepResults) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	paths := make(chan target, 256)
+	paths := make(chan string, 256)
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), grepWorkers) {
 		wg.Go(func() {
-			buf := make([]byte, 0, w.grepPiece)
-			for t := range paths {
+			g := grepper{w: w, ctx: ctx, j: j, found: found}
+			defer g.close()
+			for rel := range paths {
 				if ctx.Err() == nil {
-					buf = w.grepFile(ctx, j, t, buf, found)
+					g.file(rel)
 				}
 			}
 		})
@@ -53,7 +57,7 @@ func (w opened) grepGo(ctx context.Context, j *grepJob, found *grepResults) erro
 			return nil
 		}
 		select {
-		case paths <- target{rel: rel}:
+		case paths <- rel:
 			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -64,44 +68,83 @@ func (w opened) grepGo(ctx context.Context, j *grepJob, found *grepResults) erro
 	return err
 }
 
-// grepFile searches one file and returns its buffer for reuse. Files that vanish or cannot be read
-// are counted.
-func (w opened) grepFile(ctx context.Context, j *grepJob, t target, buf []byte, found *grepResults) []byte {
-	if t.info == nil {
-		info, err := w.root.Lstat(t.rel)
-		if err != nil || !info.Mode().IsRegular() {
-			return buf
+// grepper searches files one after the other, and keeps what the next one can use: its buffer, and
+// the directory of the last file, so that the path to it is walked once.
+type grepper struct {
+	w     opened
+	ctx   context.Context
+	j     *grepJob
+	found *grepResults
+	buf   []byte
+	dir   string
+	in    *os.Root // dir; nil before the first file
+}
+
+func (g *grepper) close() {
+	if g.in != nil && g.in != g.w.root {
+		g.in.Close()
+	}
+	g.in = nil
+}
+
+// open opens a regular file.
+func (g *grepper) open(rel string) (*os.File, fs.FileInfo, error) {
+	dir := path.Dir(rel)
+	if g.in == nil || dir != g.dir {
+		g.close()
+		in, err := g.w.root, error(nil)
+		if dir != "." {
+			in, err = regular.OpenRootIn(g.w.root, dir)
 		}
-		t.info = info
+		if err != nil {
+			return nil, nil, err
+		}
+		g.dir, g.in = dir, in
 	}
-	f, info, err := w.openFile(t)
-	if err != nil {
-		found.unreadable()
-		return buf
+	return regular.OpenInfoIn(g.in, path.Base(rel), os.O_RDONLY)
+}
+
+// file searches one file. A file that has vanished is left out; one that cannot be read is counted.
+func (g *grepper) file(rel string) {
+	f, info, err := g.open(rel)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, regular.ErrNotRegular):
+	case err != nil:
+		g.found.unreadable()
+	default:
+		g.search(rel, f, info.Size())
 	}
+}
+
+// search searches an open file, and closes it.
+func (g *grepper) search(rel string, f *os.File, size int64) {
 	defer f.Close()
-	if j.p.multiline && info.Size() > int64(w.cfg.Limits.FileBytes) {
-		found.tooLarge()
-		return buf
+	j, limits := g.j, g.w.cfg.Limits
+	if j.p.multiline && size > int64(limits.FileBytes) {
+		g.found.tooLarge()
+		return
 	}
-	s := &grepScan{p: j.p, before: j.before, after: j.after, maxLines: j.keep, lineBytes: w.cfg.Limits.LineBytes, size: w.grepPiece, single: !j.from.info.IsDir()}
-	s.out.rel = t.rel
-	buf, err = s.run(ctx, f, buf[:0])
+	s := &grepScan{p: j.p, before: j.before, after: j.after, maxLines: j.keep, lineBytes: limits.LineBytes, size: g.w.grepPiece, single: !j.from.info.IsDir()}
+	s.out.rel = rel
+	if g.buf == nil {
+		g.buf = make([]byte, 0, g.w.grepPiece)
+	}
+	var err error
+	g.buf, err = s.run(g.ctx, f, size, g.buf[:0])
 	switch {
 	case errors.Is(err, errBinary):
 	case err != nil:
-		found.unreadable()
+		g.found.unreadable()
 	case s.out.count > 0:
-		found.add(s.out)
+		g.found.add(s.out)
 	}
-	return buf
 }
 
 var errBinary = errors.New("binary file")
 
 // run reads f in pieces of whole lines. For a multiline pattern, and for files that are not UTF-8,
 // it reads the whole rest of the file.
-func (s *grepScan) run(ctx context.Context, f io.Reader, buf []byte) ([]byte, error) {
+func (s *grepScan) run(ctx context.Context, f io.Reader, size int64, buf []byte) ([]byte, error) {
 	first, whole := true, s.p.multiline
 	for {
 		if err := ctx.Err(); err != nil {
@@ -112,9 +155,17 @@ func (s *grepScan) run(ctx context.Context, f io.Reader, buf []byte) ([]byte, er
 			copy(grown, buf)
 			buf = grown
 		}
-		n, err := io.ReadFull(f, buf[len(buf):cap(buf)])
-		end := err == io.EOF || err == io.ErrUnexpectedEOF
-		if err != nil && !end {
+		room := buf[len(buf):cap(buf)]
+		small := first && size > 0 && size < int64(len(room))
+		if small {
+			room = room[:size] // the file is read at once, without looking for its end
+		}
+		n, err := io.ReadFull(f, room)
+		end := small || err == io.EOF || err == io.ErrUnexpectedEOF
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			err = nil
+		}
+		if err != nil {
 			return buf, err
 		}
 		fresh := buf[len(buf) : len(buf)+n]

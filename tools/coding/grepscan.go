@@ -69,7 +69,10 @@ func (s *grepScan) piece(buf []byte) {
 		pos, num = end, line-1
 	}
 	s.context(buf[pos:], num)
-	s.num = num + countLines(string(buf[pos:]))
+	s.num = num + bytes.Count(buf[pos:], []byte{'\n'})
+	if pos < len(buf) && buf[len(buf)-1] != '\n' {
+		s.num++
+	}
 	s.keepTail(buf)
 }
 

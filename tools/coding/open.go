@@ -22,17 +22,9 @@ func (w opened) openFile(t target) (*os.File, fs.FileInfo, error) {
 	if err := w.checkRegular(t); err != nil {
 		return nil, nil, err
 	}
-	f, err := regular.OpenIn(w.root, t.rel, os.O_RDONLY)
+	f, info, err := regular.OpenInfoIn(w.root, t.rel, os.O_RDONLY)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", show.Path(t.rel), show.Cause(err))
-	}
-	info, err := f.Stat()
-	if err == nil {
-		err = w.checkRegular(target{t.rel, info})
-	}
-	if err != nil {
-		f.Close()
-		return nil, nil, err
 	}
 	return f, info, nil
 }
@@ -134,14 +126,8 @@ func sameState(a, b fs.FileInfo) bool {
 
 // readDir lists a directory through the root, sorted by name, without temporary files.
 func (w opened) readDir(rel string) ([]fs.DirEntry, error) {
-	d, err := regular.OpenDirIn(w.root, rel)
-	if err != nil {
-		return nil, show.Cause(err)
-	}
-	defer d.Close()
-	entries, err := d.ReadDir(-1)
+	entries, err := regular.ReadDirIn(w.root, rel)
 	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return isTempName(e.Name()) })
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	if err != nil {
 		return entries, show.Cause(err)
 	}

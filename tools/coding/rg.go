@@ -50,7 +50,8 @@ var errNoRipgrep = errors.New("ripgrep did not run")
 // that is in no repository it applies every .gitignore; and .rgignore files cannot be disabled
 // separately. What rg finds in files that are not UTF-8 is searched again, decoded; of UTF-16, rg
 // finds only files with a byte order mark. (An .rgignore below the root is not checked for: whoever
-// puts it there wants it to apply.)
+// puts it there wants it to apply.) In a sandbox's tree rg would follow a link that a command puts in
+// the place of a file, to files of this host, so it is not used.
 func (w opened) canRipgrep(j *grepJob) bool {
 	if !w.onHost || w.cfg.Ripgrep == noRipgrep || j.p.rg == "" || !j.from.info.IsDir() {
 		return false
@@ -121,7 +122,8 @@ func (w opened) grepRipgrep(ctx context.Context, j *grepJob, found *grepResults)
 	}
 	limitMemory(cmd.Process.Pid)
 	heard := &heardReader{r: out, max: w.rgSilence, end: cancel}
-	r := &rgReader{ctx: ctx, w: w, j: j, found: found, ignored: w.ignored().Match}
+	r := &rgReader{ctx: ctx, w: w, j: j, found: found, ignored: w.ignored().Match, g: grepper{w: w, ctx: ctx, j: j, found: found}}
+	defer r.g.close()
 	if j.all || r.ignored(j.from.rel, true) {
 		r.ignored = func(string, bool) bool { return false }
 	}
@@ -182,7 +184,7 @@ type rgReader struct {
 	files   int
 	summary bool
 	legacy  bool // the current file is not UTF-8: it is searched again, decoded
-	buf     []byte
+	g       grepper
 }
 
 func (r *rgReader) read(out io.Reader) error {
@@ -215,7 +217,6 @@ func (r *rgReader) read(out io.Reader) error {
 
 // names searches the files that ripgrep names.
 func (r *rgReader) names(in *bufio.Reader) error {
-	var buf []byte
 	for {
 		name, err := in.ReadString(0)
 		if err == io.EOF {
@@ -227,7 +228,7 @@ func (r *rgReader) names(in *bufio.Reader) error {
 		r.files++
 		rel := path.Clean(strings.TrimSuffix(name, "\x00"))
 		if r.wanted(rel) {
-			buf = r.w.grepFile(r.ctx, r.j, target{rel: rel}, buf, r.found)
+			r.g.file(rel)
 		}
 	}
 }
@@ -261,7 +262,7 @@ func (r *rgReader) end(binary bool) {
 		return
 	}
 	if r.legacy {
-		r.buf = r.w.grepFile(r.ctx, r.j, target{rel: r.cur.rel}, r.buf, r.found)
+		r.g.file(r.cur.rel)
 		return
 	}
 	r.cur.lines = nearMatches(r.cur.lines, r.j.before, r.j.after)

@@ -1,6 +1,7 @@
 package coding
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -46,6 +47,18 @@ type ProcConfig struct {
 	// workspace's tools. Its System follows the instructions of the mode. What holds for the agent
 	// that calls the tool holds for the sub-agent too; see [agent.SubAgentConfig].
 	Agent *agent.Config
+	// Fork, if set, makes a fork of the workspace for each sub-agent that may change something, so
+	// that several can work at the same time. Nil lets them work in this workspace, one after
+	// another.
+	Fork func(ctx context.Context) (*SubFork, error)
+}
+
+// SubFork is where one sub-agent works.
+type SubFork struct {
+	Tools []agent.Tool // of the fork
+	// Done is called once when the sub-agent has ended. It returns what the calling agent reads:
+	// the result of the sub-agent, for instance with what it changed.
+	Done func(ctx context.Context, r *agent.ToolResult, err error) (*agent.ToolResult, error)
 }
 
 // Linter is a program that prints diagnostics, one per line.

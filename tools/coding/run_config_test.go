@@ -53,7 +53,7 @@ func runCtx(t testing.TB, ctx context.Context, w *Workspace, name string, in arg
 }
 
 // soon fails a test if f does not return by itself: the processes that it starts sleep for a
-// minute.
+// minute or longer.
 func soon(t testing.TB, what string, f func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -62,6 +62,17 @@ func soon(t testing.TB, what string, f func()) {
 	case <-done:
 	case <-time.After(45 * time.Second):
 		t.Fatalf("%s: still going after 45 seconds", what)
+	}
+}
+
+// started calls fn with ever longer times until it returns true: a busy machine may need more than
+// a time limit of a test to start the command whose end the test is about.
+func started(t testing.TB, first time.Duration, fn func(limit time.Duration) bool) {
+	t.Helper()
+	for limit := first; !fn(limit); limit *= 3 {
+		if limit > 10*time.Second {
+			t.Fatalf("no command was started within %v", limit)
+		}
 	}
 }
 
@@ -78,11 +89,10 @@ func alive(pid int) bool {
 // pidIn reads a process id that a command wrote.
 func pidIn(t testing.TB, w *Workspace, name string) int {
 	t.Helper()
-	for range 200 {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if pid, ok := readPid(w, name); ok {
 			return pid
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	t.Fatalf("no process id in %s", name)
 	return 0
@@ -101,11 +111,10 @@ func readPid(w *Workspace, name string) (int, bool) {
 
 func gone(t testing.TB, pids ...int) {
 	t.Helper()
-	for range 300 {
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) { // by itself it would sleep longer
 		if !slices.ContainsFunc(pids, alive) {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	t.Errorf("still alive: %v", slices.DeleteFunc(pids, func(p int) bool { return !alive(p) }))
 }

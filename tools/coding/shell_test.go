@@ -103,12 +103,18 @@ func TestShellKillsTheTree(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := openWith(t, Config{Proc: ProcConfig{Grace: 200 * time.Millisecond}}, nil)
-			var out string
-			soon(t, name, func() {
-				out = run(t, w, "shell", args{"command": command, "timeout_seconds": 1, "on_timeout": "kill"})
+			started(t, time.Second, func(timeout time.Duration) bool {
+				var out string
+				soon(t, name, func() {
+					out = run(t, w, "shell", args{"command": command, "timeout_seconds": int(timeout.Seconds()), "on_timeout": "kill"})
+				})
+				contains(t, out, "killed with all its children")
+				pid, ok := readPid(w, "a")
+				if ok {
+					gone(t, pid)
+				}
+				return ok
 			})
-			contains(t, out, "killed with all its children")
-			gone(t, pidIn(t, w, "a"))
 		})
 	}
 }
@@ -187,9 +193,12 @@ func TestShellKillSignals(t *testing.T) {
 	t.Parallel()
 	needUnix(t)
 	w := openWith(t, Config{Proc: ProcConfig{Grace: 100 * time.Millisecond}}, nil)
-	run(t, w, "shell", args{"command": "trap 'echo got int' INT; while :; do sleep 0.05; done", "background": true})
+	out := run(t, w, "shell", args{"command": "trap 'echo got int' INT; echo ready; while :; do sleep 0.05; done", "background": true})
+	if !strings.Contains(out, "ready\n") { // needed on a slow machine
+		contains(t, run(t, w, "shell_output", args{"id": 1, "wait_seconds": 50, "until": "ready"}), "ready\n")
+	}
 	contains(t, run(t, w, "shell_kill", args{"id": 1, "signal": "INT"}), "SIGINT was sent")
-	contains(t, run(t, w, "shell_output", args{"id": 1, "wait_seconds": 20, "until": "got int"}), "got int", "still running")
+	contains(t, run(t, w, "shell_output", args{"id": 1, "wait_seconds": 50, "until": "got int"}), "got int", "still running")
 	contains(t, run(t, w, "shell_kill", args{"id": 1, "signal": "KILL"}), "ended by signal 9")
 }
 
@@ -197,10 +206,20 @@ func TestShellKillSignals(t *testing.T) {
 func TestShellLifetime(t *testing.T) {
 	t.Parallel()
 	needUnix(t)
-	w := openWith(t, Config{Proc: ProcConfig{Lifetime: 700 * time.Millisecond, Grace: -1}}, nil)
-	run(t, w, "shell", args{"command": "echo $$ > pid; sleep 60", "background": true})
-	contains(t, run(t, w, "shell_output", args{"id": 1, "wait_seconds": 20, "until": "never"}), "the longest a process may live")
-	gone(t, pidIn(t, w, "pid"))
+	started(t, 700*time.Millisecond, func(life time.Duration) bool {
+		w := openWith(t, Config{Proc: ProcConfig{Lifetime: life, Grace: -1}}, nil)
+		run(t, w, "shell", args{"command": "echo $$ > pid; sleep 600", "background": true})
+		soon(t, "the end", func() {
+			for out := ""; !strings.Contains(out, "the longest a process may live"); {
+				out = run(t, w, "shell_output", args{"id": 1, "wait_seconds": 20, "until": "never"})
+			}
+		})
+		pid, ok := readPid(w, "pid")
+		if ok {
+			gone(t, pid)
+		}
+		return ok
+	})
 }
 
 func TestCloseKillsEverything(t *testing.T) {

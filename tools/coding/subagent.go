@@ -51,20 +51,51 @@ func (w *Workspace) agentTool() (agent.Tool, error) {
 		if err != nil {
 			return nil, err
 		}
-		return pick(in).Call(ctx, agent.ToolCall{ID: agent.CallIDFrom(ctx), Name: "agent", Args: args})
+		call := agent.ToolCall{ID: agent.CallIDFrom(ctx), Name: "agent", Args: args}
+		if in.Mode == "work" && w.cfg.Proc.Fork != nil {
+			return w.onFork(ctx, call)
+		}
+		return pick(in).Call(ctx, call)
+	}
+	effects := func(in agentIn) agent.Effects { return pick(in).Spec().Effects }
+	if w.cfg.Proc.Fork != nil { // what a sub-agent changes stays in its fork
+		effects = func(agentIn) agent.Effects { return explore.Spec().Effects }
 	}
 	return newTool("agent", run, toolParts[agentIn]{
 		any:     explore.Spec().Effects,
-		effects: func(in agentIn) agent.Effects { return pick(in).Spec().Effects },
+		effects: effects,
 		describe: func(in agentIn) agent.CallDescription {
 			mode := "read-only"
-			if in.Mode == "work" {
+			switch {
+			case in.Mode == "work" && w.cfg.Proc.Fork != nil:
+				mode = "on a fork of its own"
+			case in.Mode == "work":
 				mode = "may change files"
 			}
 			return w.place(agent.CallDescription{Title: "sub-agent (" + mode + "): " + show.Line(firstLine(in.Task), 100), Detail: in.Task}, "")
 		},
 		opts: []tools.Option{tools.WithTimeout(-1)},
 	})
+}
+
+// onFork runs a sub-agent that may change files on a fork of the workspace.
+func (w *Workspace) onFork(ctx context.Context, call agent.ToolCall) (*agent.ToolResult, error) {
+	fork, err := w.cfg.Proc.Fork(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("no fork of the workspace could be made: %w", err)
+	}
+	r, err := w.workIn(ctx, fork.Tools, call)
+	return fork.Done(context.WithoutCancel(ctx), r, err)
+}
+
+func (w *Workspace) workIn(ctx context.Context, ts []agent.Tool, call agent.ToolCall) (*agent.ToolResult, error) {
+	cfg := *w.cfg.Proc.Agent
+	cfg.Tools, cfg.ToolSource = ts, nil
+	work, err := subAgentOf(cfg, "work", agent.Effects{})
+	if err != nil {
+		return nil, err
+	}
+	return work.Call(ctx, call)
 }
 
 // lastOfSubAgent lists the tools that a sub-agent is shown after all others; the rest are in the
@@ -99,6 +130,10 @@ func (w *Workspace) subAgent(others []agent.Tool, readOnly bool) (agent.Tool, er
 	if cfg.ToolSource != nil {
 		cfg.ToolSource = &subSource{from: cfg.ToolSource, readOnly: readOnly}
 	}
+	return subAgentOf(cfg, mode, effects)
+}
+
+func subAgentOf(cfg agent.Config, mode string, effects agent.Effects) (agent.Tool, error) {
 	cfg.System = strings.TrimSpace(prompt("agent_"+mode+".md") + "\n\n" + cfg.System)
 	t, err := agent.SubAgent(agent.SubAgentConfig{Name: "agent_" + mode, Agent: cfg, Effects: effects})
 	if err != nil {

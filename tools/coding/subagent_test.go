@@ -82,10 +82,7 @@ func TestSubAgents(t *testing.T) {
 			defer at.Add(-1)
 			for most.Load() < n && !most.CompareAndSwap(most.Load(), n) {
 			}
-			for range 200 { // the others arrive while this one is waiting
-				if most.Load() == 4 {
-					break
-				}
+			for end := time.Now().Add(time.Minute); most.Load() < 4 && time.Now().Before(end); { // the others are on their way
 				time.Sleep(5 * time.Millisecond)
 			}
 			return []agent.Part{call("1", "shell", args{"command": "cat a.txt"}), call("2", "shell", args{"command": "echo x > made"})}

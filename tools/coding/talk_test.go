@@ -80,9 +80,8 @@ func TestSessionsSeeForThemselves(t *testing.T) {
 	runtime.KeepAlive(first)
 	runtime.KeepAlive(second)
 	first, second = nil, nil
-	for range 50 {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		runtime.GC()
-		time.Sleep(10 * time.Millisecond)
 		w.views.mu.Lock()
 		n := len(w.views.sessions)
 		w.views.mu.Unlock()

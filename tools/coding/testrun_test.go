@@ -90,7 +90,7 @@ func TestGoTests(t *testing.T) {
 	}
 	t.Run("all", func(t *testing.T) {
 		t.Parallel()
-		all := run(t, w, "test", args{"args": []string{"-timeout=2s"}})
+		all := run(t, w, "test", args{"args": []string{"-timeout=5s"}})
 		contains(t, all, "FAIL: ", "TestFail", "TestHangs", "undefinedThing", "TestPanics")
 	})
 }
@@ -317,8 +317,8 @@ func TestLintCustom(t *testing.T) {
 		{Name: "crash", Args: script(`echo boom >&2; exit 70`)},
 		{Name: "hang", Args: script(`sleep 60`)},
 		{Name: "quiet", Args: script(`true`)},
-	}, LintTimeout: time.Second, Grace: -1}}, files{"a.xyz": "x", "-dash.xyz": "y"})
+	}, LintTimeout: 5 * time.Second, Grace: -1}}, files{"a.xyz": "x", "-dash.xyz": "y"})
 	out := run(t, w, "lint", args{"paths": []string{"a.xyz", "./-dash.xyz"}})
 	contains(t, out, "a.xyz:3:4: warning: too plain (plain)", "-dash.xyz:3:4: warning", "a.xyz:7: oddity (odd E12)", "crash: failed with exit status 70: boom",
-		"hang: killed after its limit of 1s", "quiet: 0 findings")
+		"hang: killed after its limit of 5s", "quiet: 0 findings")
 }

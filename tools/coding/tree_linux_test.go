@@ -43,7 +43,7 @@ type boxed struct {
 	box sandbox.Sandbox
 }
 
-func openBox(t *testing.T, box sandbox.Sandbox, cfg Config) boxed {
+func openBox(t testing.TB, box sandbox.Sandbox, cfg Config) boxed {
 	t.Helper()
 	treer, ok := sandbox.As[sandbox.Treer](box)
 	if !ok {
@@ -71,8 +71,8 @@ func (b boxed) sh(t testing.TB, command string) string {
 	return exit.Stdout.String()
 }
 
-// TestOpenTree checks that the file tools work on what the commands of a snapshot and of a fork see,
-// while the directory below stays as it is.
+// TestOpenTree checks that the file tools work on what the commands of a snapshot and of a fork
+// see, while the directory below stays as it is.
 //
 // Evidence: coding · The file tools work on the tree that the commands of a snapshot or a fork see
 func TestOpenTree(t *testing.T) {

@@ -36,17 +36,28 @@ func OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
 
 // OpenIn is [os.Root.OpenFile] for existing regular files.
 func OpenIn(root *os.Root, name string, flag int) (*os.File, error) {
+	f, _, err := OpenInfoIn(root, name, flag)
+	return f, err
+}
+
+// OpenInfoIn is [OpenIn] that also returns what it knows of the file.
+func OpenInfoIn(root *os.Root, name string, flag int) (*os.File, fs.FileInfo, error) {
 	f, err := root.OpenFile(name, flag|nonblock, 0)
-	return checked(f, name, err)
+	return checkedInfo(f, name, err)
 }
 
 // checked closes a file that is not regular.
 func checked(f *os.File, name string, err error) (*os.File, error) {
+	f, _, err = checkedInfo(f, name, err)
+	return f, err
+}
+
+func checkedInfo(f *os.File, name string, err error) (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		if noReader(err) { // a socket, a FIFO without a reader, or a device without a driver
-			return nil, &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("%w but a FIFO, a socket or a device", ErrNotRegular)}
+			return nil, nil, &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("%w but a FIFO, a socket or a device", ErrNotRegular)}
 		}
-		return nil, err
+		return nil, nil, err
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
@@ -54,9 +65,9 @@ func checked(f *os.File, name string, err error) (*os.File, error) {
 	}
 	if err != nil {
 		_ = f.Close() // nothing was written
-		return nil, err
+		return nil, nil, err
 	}
-	return f, nil
+	return f, info, nil
 }
 
 func kind(m fs.FileMode) string {

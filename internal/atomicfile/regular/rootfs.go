@@ -5,8 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 )
 
 // FS returns a tree as a file system. It is like [os.Root.FS] but accepts every name that a file
@@ -37,28 +35,8 @@ func (r rootFS) Open(name string) (fs.File, error) {
 }
 
 func (r rootFS) ReadDir(name string) ([]fs.DirEntry, error) {
-	d, err := OpenDirIn(r.root, filepath.FromSlash(name))
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	list, err := d.ReadDir(-1)
-	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	for i, e := range list {
-		list[i] = entryIn{e, r.root, filepath.Join(filepath.FromSlash(name), e.Name())}
-	}
-	return list, err
+	return ReadDirIn(r.root, filepath.FromSlash(name))
 }
-
-// entryIn is an entry of a directory below a root. The entry that the directory itself returns
-// looks its file up by a path that other programs may have changed.
-type entryIn struct {
-	fs.DirEntry
-	root *os.Root
-	path string
-}
-
-func (e entryIn) Info() (fs.FileInfo, error) { return e.root.Lstat(e.path) }
 
 func (r rootFS) ReadFile(name string) ([]byte, error) {
 	return ReadIn(r.root, filepath.FromSlash(name), r.max)

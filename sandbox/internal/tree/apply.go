@@ -30,9 +30,10 @@ func (c *Comparison) Apply(ctx context.Context, dir string, since time.Time) err
 
 // ApplyTo writes the changes to another workspace of the same origin, which is open as root. Every
 // step that changes something there runs in as, which may give it the rights of another user. What
-// is neither as it was nor as it shall be is a conflict.
-func (c *Comparison) ApplyTo(ctx context.Context, root *os.Root, as func(change func() error) error) error {
-	return c.apply(&applier{ctx: ctx, as: as, remedy: "decide which of the two is right, and do the rest again on a new fork"}, root)
+// is neither as it was nor as it shall be is a conflict. Paths for which together returns true
+// belong together: if one of them is a conflict, all of them are left out.
+func (c *Comparison) ApplyTo(ctx context.Context, root *os.Root, as func(change func() error) error, together func(path string) bool) error {
+	return c.apply(&applier{ctx: ctx, as: as, together: together, remedy: "decide which of the two is right, and do the rest again on a new fork"}, root)
 }
 
 func (c *Comparison) apply(a *applier, root *os.Root) error {
@@ -43,7 +44,31 @@ func (c *Comparison) apply(a *applier, root *os.Root) error {
 	}
 	defer p.close()
 	a.dirs = map[string]*place{".": top}
-	return a.apply(c.Pairs)
+	pairs, err := a.settled(c.Pairs)
+	if err != nil {
+		return err
+	}
+	return a.apply(pairs)
+}
+
+// settled returns the pairs without those that belong together, if one of them is a conflict.
+func (a *applier) settled(pairs []Pair) ([]Pair, error) {
+	if a.together == nil {
+		return pairs, nil
+	}
+	for _, p := range pairs {
+		if !a.together(p.Path()) {
+			continue
+		}
+		_, err := a.check(p)
+		if errors.Is(err, ErrConflict) {
+			return slices.DeleteFunc(slices.Clone(pairs), func(p Pair) bool { return a.together(p.Path()) }), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return pairs, nil
 }
 
 // applier applies changes to a directory.
@@ -53,8 +78,9 @@ type applier struct {
 	since time.Time         // if set, the directory is the snapshot itself
 	// as runs what changes something as another user, who then owns it; nil means that the owner
 	// is copied instead.
-	as     func(change func() error) error
-	remedy string // what to do about a conflict
+	as       func(change func() error) error
+	together func(path string) bool // the paths that are only applied together; may be nil
+	remedy   string                 // what to do about a conflict
 }
 
 // change runs one step that changes the directory.

@@ -12,7 +12,7 @@ import (
 )
 
 // Limit bounds the time of a call in a test. It only has to be shorter than for ever.
-const Limit = 20 * time.Second
+const Limit = 2 * time.Minute
 
 // A Kind is a kind of file that cannot be read as a regular one.
 type Kind struct {
