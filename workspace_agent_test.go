@@ -100,7 +100,7 @@ func (w *wired) Play(ctx context.Context, calls []workspacetest.Call) ([]workspa
 			got = append(got, workspacetest.Result{Text: ev.Result.Text(), IsError: ev.Result.IsError})
 		case agent.Done:
 			if ev.Result.Stop != agent.StopDone {
-				return got, fmt.Errorf("the turn stopped with %s", ev.Result.Stop)
+				return got, fmt.Errorf("the turn stopped with %s: %s %w", ev.Result.Stop, ev.Result.Detail, ev.Result.Err)
 			}
 		}
 	}
