@@ -13,9 +13,15 @@ import (
 // of each. The test fails if the directory has changed at its end.
 func boxes(t *testing.T, cfg Config, fs files) (snapshot, fork boxed) {
 	t.Helper()
-	tier.Normal(t)
 	dir := t.TempDir()
 	fs.write(t, dir)
+	return boxesOf(t, dir, cfg)
+}
+
+// boxesOf is boxes for a directory that exists.
+func boxesOf(t *testing.T, dir string, cfg Config) (snapshot, fork boxed) {
+	t.Helper()
+	tier.Normal(t)
 	before := tree(t, dir)
 	t.Cleanup(func() {
 		if d := cmp.Diff(before, tree(t, dir)); d != "" {
@@ -61,10 +67,22 @@ func openBox(t testing.TB, box sandbox.Sandbox, cfg Config) boxed {
 	return boxed{w, box}
 }
 
+// forkOf returns a workspace on a fork, which is closed at the end of the test.
+func forkOf(t *testing.T, b boxed) boxed {
+	t.Helper()
+	forker, _ := sandbox.As[sandbox.Forker](b.box)
+	box, err := forker.Fork(t.Context())
+	must(t, err)
+	t.Cleanup(func() { must(t, box.Close()) })
+	return openBox(t, box, Config{})
+}
+
+func shCmd(script string) sandbox.Cmd { return sandbox.Cmd{Args: []string{"sh", "-c", script}} }
+
 // sh runs a command in the box and returns its output.
 func (b boxed) sh(t testing.TB, command string) string {
 	t.Helper()
-	exit, err := b.box.Exec(t.Context(), sandbox.Cmd{Args: []string{"sh", "-c", command}})
+	exit, err := b.box.Exec(t.Context(), shCmd(command))
 	if err != nil || !exit.Success() {
 		t.Fatalf("%s: %v, %v\n%s", command, exit, err, exit.Stderr.String())
 	}
