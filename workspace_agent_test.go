@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"testing"
 	"time"
 
+	"github.com/luthier-dev/luthier"
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
 	"github.com/luthier-dev/luthier/internal/workspacetest"
 	"github.com/luthier-dev/luthier/sandbox"
+	"github.com/luthier-dev/luthier/tools/coding"
 )
 
 // turns is a model whose script is set before each turn.
@@ -19,6 +22,49 @@ type turns struct{ script *agenttest.Scripted }
 
 func (m *turns) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
 	return m.script.Stream(ctx, req)
+}
+
+// wired is an agent with a scripted model over a workspace.
+type wired struct {
+	name    string
+	box     sandbox.Sandbox
+	tree    *sandbox.Tree // nil in place
+	coder   *luthier.Coder
+	session *agent.Session
+	model   *turns
+	closing []func() error
+}
+
+// over makes an agent over a workspace.
+func over(t *testing.T, w luthier.Workspace) *wired {
+	t.Helper()
+	a := newWired(t, w.Sandbox(), "", luthier.Options{Workspace: w})
+	var err error
+	a.tree, err = treeOf(t.Context(), a.box)
+	must(t, err)
+	a.closing = append(a.closing, a.tree.Close)
+	return a
+}
+
+// newWired makes an agent that may do everything.
+func newWired(t *testing.T, box sandbox.Sandbox, dir string, opts luthier.Options) *wired {
+	t.Helper()
+	w := &wired{name: box.Dir(), box: box, model: &turns{}, session: agent.NewSession()}
+	opts.Model, opts.StateDir = w.model, t.TempDir()
+	opts.Customize = func(_ *coding.Config, cfg *agent.Config) { cfg.Policy = nil }
+	var err error
+	w.coder, err = luthier.New(t.Context(), dir, opts)
+	must(t, err)
+	w.closing = []func() error{w.coder.Close}
+	return w
+}
+
+func treeOf(ctx context.Context, box sandbox.Sandbox) (*sandbox.Tree, error) {
+	treer, ok := sandbox.As[sandbox.Treer](box)
+	if !ok {
+		return nil, errors.New("the sandbox has no tree")
+	}
+	return treer.Tree(ctx)
 }
 
 func (w *wired) Name() string { return w.name }
@@ -41,13 +87,11 @@ func (w *wired) Play(ctx context.Context, calls []workspacetest.Call) ([]workspa
 		script = append(script, agenttest.Call(fmt.Sprint("c", i), c.Tool, string(c.Args)))
 	}
 	w.model.script = agenttest.Script(append(script, agenttest.Text("done"))...)
-	if w.index != nil {
-		if err := w.index.Wait(ctx); err != nil { // what search answers must not depend on time
-			return nil, err
-		}
+	if err := w.coder.Index.Wait(ctx); err != nil { // what search answers must not depend on time
+		return nil, err
 	}
 	var got []workspacetest.Result
-	for ev, err := range w.agent.Run(ctx, w.session, agent.Text{Text: "go on"}) {
+	for ev, err := range w.coder.Run(ctx, w.session, agent.Text{Text: "go on"}) {
 		if err != nil {
 			return got, err
 		}
@@ -56,7 +100,7 @@ func (w *wired) Play(ctx context.Context, calls []workspacetest.Call) ([]workspa
 			got = append(got, workspacetest.Result{Text: ev.Result.Text(), IsError: ev.Result.IsError})
 		case agent.Done:
 			if ev.Result.Stop != agent.StopDone {
-				return got, fmt.Errorf("the turn stopped with %s", ev.Result.Stop)
+				return got, fmt.Errorf("the turn stopped with %s: %s %w", ev.Result.Stop, ev.Result.Detail, ev.Result.Err)
 			}
 		}
 	}
@@ -64,7 +108,7 @@ func (w *wired) Play(ctx context.Context, calls []workspacetest.Call) ([]workspa
 }
 
 func (w *wired) Undo(ctx context.Context) error {
-	_, err := w.agent.Undo(ctx, w.session)
+	_, err := w.coder.Undo(ctx, w.session)
 	return err
 }
 
@@ -79,7 +123,7 @@ func (w *wired) Exec(ctx context.Context, script string) (string, error) {
 	return exit.Stdout.String(), nil
 }
 
-// Close closes the parts, the last one first. The test closes the sandbox.
+// Close closes the agent. The test closes the workspace.
 func (w *wired) Close() error {
 	for _, f := range w.closing {
 		if err := f(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/luthier-dev/luthier"
 	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/internal/workspacetest"
 	"github.com/luthier-dev/luthier/sandbox"
@@ -45,17 +46,6 @@ func shopIn(t *testing.T) string {
 	return dir
 }
 
-// snapshotOf opens an agent on a snapshot of dir.
-func snapshotOf(t *testing.T, dir string) *wired {
-	t.Helper()
-	return wireBox(t, localBox(t, sandbox.Config{Snapshot: sandbox.SnapshotDir(dir)}), dir)
-}
-
-func (w *wired) forked(t *testing.T, origin string) *wired {
-	t.Helper()
-	return wireBox(t, forkBox(t, w.box), origin)
-}
-
 // TestForksExportedOverEachOther: of two agents on forks that change the same file, the second one
 // to be exported fails with ErrConflict, which names the file, and changes nothing. Changes of
 // different files both arrive.
@@ -64,24 +54,17 @@ func (w *wired) forked(t *testing.T, origin string) *wired {
 func TestForksExportedOverEachOther(t *testing.T) {
 	tier.Normal(t)
 	export := func(w *wired) error {
-		x, ok := sandbox.As[sandbox.Exporter](w.box)
-		if !ok {
-			t.Fatal("the sandbox cannot be exported")
-		}
-		_, err := x.Export(t.Context(), sandbox.ExportOptions{Allow: func(sandbox.Finding) bool { return true }})
+		_, err := w.coder.Export(t.Context(), sandbox.ExportOptions{Allow: func(sandbox.Finding) bool { return true }})
 		return err
 	}
-	for _, snapshot := range []struct {
-		name string
-		of   func(dir string) sandbox.Snapshot
-	}{
-		{"directory", sandbox.SnapshotDir},
-		{"commit", func(dir string) sandbox.Snapshot { return sandbox.SnapshotCommit(dir, "HEAD").WithGit() }},
+	for name, source := range map[string]func(dir string) luthier.Source{
+		"directory": luthier.Snapshot,
+		"commit":    func(dir string) luthier.Source { return luthier.Commit(dir, "HEAD") },
 	} {
-		t.Run(snapshot.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			dir := shopIn(t)
-			parent := localBox(t, sandbox.Config{Snapshot: snapshot.of(dir)})
-			a, b, c := wireBox(t, forkBox(t, parent), dir), wireBox(t, forkBox(t, parent), dir), wireBox(t, forkBox(t, parent), dir)
+			parent := opened(t, source(dir))
+			a, b, c := over(t, forked(t, parent)), over(t, forked(t, parent)), over(t, forked(t, parent))
 			a.ok(t, "edit", `{"path":"calc/calc.go","old":"return a - b","new":"return a + b"}`)
 			a.ok(t, "write", `{"path":"a.txt","content":"a\n"}`)
 			b.ok(t, "edit", `{"path":"calc/calc.go","old":"return a - b","new":"return b + a"}`)
@@ -117,10 +100,9 @@ func TestForksExportedOverEachOther(t *testing.T) {
 // Evidence: luthier · A fork is refused during a shell call and waits for a file call
 func TestForkDuringACall(t *testing.T) {
 	tier.Normal(t)
-	dir := shopIn(t)
-	w := snapshotOf(t, dir)
+	workspace := opened(t, luthier.Snapshot(shopIn(t)))
+	w := over(t, workspace)
 	defer w.Close()
-	forker, _ := sandbox.As[sandbox.Forker](w.box)
 
 	t.Run("shell", func(t *testing.T) {
 		done := make(chan workspacetest.Result, 1)
@@ -133,14 +115,14 @@ func TestForkDuringACall(t *testing.T) {
 			done <- r[0]
 		}()
 		w.await(t, "started")
-		if _, err := forker.Fork(t.Context()); !errors.Is(err, sandbox.ErrBusy) {
+		if _, err := workspace.Fork(t.Context()); !errors.Is(err, sandbox.ErrBusy) {
 			t.Errorf("a fork during a shell call: %v", err)
 		}
 		must(t, w.tree.Change(t.Context(), func(root *os.Root) error { return root.WriteFile("go", nil, 0o644) }))
 		if r := <-done; r.IsError || !strings.Contains(r.Text, "finished") {
 			t.Errorf("the command after a fork was refused: %q", r.Text)
 		}
-		must(t, forkBox(t, w.box).Close())
+		must(t, forked(t, workspace).Close())
 	})
 	t.Run("patches", func(t *testing.T) {
 		text := func(n int) string { return strings.Repeat(fmt.Sprintf("version %d\n", n), 2000) }
@@ -162,8 +144,8 @@ func TestForkDuringACall(t *testing.T) {
 			wrote <- n
 		}()
 		for range tier.Pick(3, 8, 40) {
-			fork := forkBox(t, w.box)
-			exit, err := fork.Exec(t.Context(), sandbox.Cmd{Args: []string{"sh", "-c", `for f in f?.txt; do sort -u $f | wc -l; wc -l <$f; done`}})
+			fork := forked(t, workspace)
+			exit, err := fork.Sandbox().Exec(t.Context(), sandbox.Cmd{Args: []string{"sh", "-c", `for f in f?.txt; do sort -u $f | wc -l; wc -l <$f; done`}})
 			must(t, err)
 			if got := strings.Join(strings.Fields(exit.Stdout.String()), " "); got != "1 2000 1 2000 1 2000" {
 				t.Errorf("a fork holds half of a change: %q %s", got, exit.Stderr)

@@ -8,19 +8,17 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/luthier-dev/luthier"
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/proctree"
 	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/internal/workspacetest"
 	"github.com/luthier-dev/luthier/sandbox"
-	"github.com/luthier-dev/luthier/tools/coding"
 )
 
 // TestDiskFullRollsBack: a patch of several files for which the workspace has no room changes none
@@ -30,16 +28,15 @@ import (
 func TestDiskFullRollsBack(t *testing.T) {
 	tier.Normal(t)
 	dir := shopIn(t)
-	w := wireBox(t, localBox(t, sandbox.Config{Snapshot: sandbox.SnapshotDir(dir), Limits: sandbox.Limits{Disk: 2 << 20}}), dir)
+	box := localBox(t, sandbox.Config{Snapshot: sandbox.SnapshotDir(dir), Limits: sandbox.Limits{Disk: 2 << 20}})
+	w := over(t, opened(t, luthier.Box(box)))
 	defer w.Close()
-	if !strings.Contains(fmt.Sprint(w.box.Isolation().Limits), "Disk") && w.box.Isolation().Tier < sandbox.TierNamespaces {
-		t.Skip("this host cannot limit the disk")
-	}
 	w.ok(t, "read", `{"path":"main.go"}`)
 	w.ok(t, "read", `{"path":"README.md"}`)
+	w.ok(t, "shell", `{"command":"dd if=/dev/zero of=fill bs=4k 2>/dev/null; truncate -s -16k fill"}`)
+	big := strings.Repeat("+0123456789abcdef0123456789abcdef\n", 40<<10/34)
 	before, err := w.Exec(t.Context(), "find . -type f | sort | xargs -d '\\n' sha256sum")
 	must(t, err)
-	big := strings.Repeat("+0123456789abcdef0123456789abcdef\n", 3<<20/34)
 	patch := "*** Begin Patch\n*** Update File: main.go\n@@\n-\tfmt.Println(calc.Add(1, 2))\n+\tfmt.Println(calc.Add(5, 6))\n*** Add File: big.txt\n" + big +
 		"*** Update File: README.md\n@@\n-Adds numbers.\n+Subtracts numbers.\n*** End Patch"
 	r := w.call(t, "apply_patch", `{"patch":%s}`, jsonText(patch))
@@ -92,7 +89,7 @@ func killDuringChanges(t *testing.T, victim string) {
 	}
 	must(t, err)
 	defer box.Close() // its broker is gone, so this may fail
-	w := wireBox(t, box, dir)
+	w := over(t, opened(t, luthier.Box(box)))
 	defer w.Close()
 	text := func(n int) string { return fmt.Sprintf("%d %s %d\n", n, strings.Repeat("x", 100<<10), n) }
 	const files = 3
@@ -108,7 +105,14 @@ func killDuringChanges(t *testing.T, victim string) {
 		}
 		return b.String() + "*** End Patch"
 	}
-	w.ok(t, "apply_patch", `{"patch":%s}`, jsonText(patch(-1, 0)))
+	apply := func(from, to int) error {
+		r, err := toolNamed(t, w.coder.Workspace, "apply_patch").Call(t.Context(), agent.ToolCall{ID: "p", Name: "apply_patch", Args: json.RawMessage(`{"patch":` + jsonText(patch(from, to)) + `}`)})
+		if err == nil && r.IsError {
+			err = errors.New(r.Text())
+		}
+		return err
+	}
+	must(t, apply(-1, 0))
 	pids := brokers(t)
 	if victim != "broker" {
 		pids = below(t, pids...)
@@ -130,9 +134,8 @@ func killDuringChanges(t *testing.T, victim string) {
 			running = false
 		default:
 		}
-		r, err := w.Play(t.Context(), []workspacetest.Call{{Tool: "apply_patch", Args: json.RawMessage(`{"patch":` + jsonText(patch(last, last+1)) + `}`)}})
-		if err != nil || len(r) != 1 || r[0].IsError {
-			t.Logf("patch %d: %v %v", last+1, r, err)
+		if err := apply(last, last+1); err != nil {
+			t.Logf("patch %d: %.300v", last+1, err)
 			break
 		}
 		last++
@@ -164,134 +167,4 @@ func whole(t *testing.T, scratch string, last int, text func(int) string) {
 	if found != 3 {
 		t.Errorf("%d of 3 files are left", found)
 	}
-}
-
-// brokers lists the brokers of this process.
-func brokers(t *testing.T) (pids []int) {
-	t.Helper()
-	for _, pid := range below(t, os.Getpid()) {
-		args, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-		if err == nil && strings.HasSuffix(strings.TrimRight(string(args), "\x00"), "broker") {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
-
-// below lists the processes below others, parents before their children.
-func below(t *testing.T, roots ...int) (out []int) {
-	t.Helper()
-	all, err := proctree.List()
-	must(t, err)
-	in := map[int]bool{}
-	for _, pid := range roots {
-		in[pid] = true
-	}
-	for grown := true; grown; {
-		grown = false
-		for _, p := range all {
-			if in[p.PPID] && !in[p.PID] {
-				in[p.PID], grown = true, true
-				out = append(out, p.PID)
-			}
-		}
-	}
-	return out
-}
-
-// TestManyForksLeaveNothing: forks on which an agent works, one after the other and several at
-// once, leave no descriptors, goroutines, processes, mounts or files when they are closed.
-//
-// Evidence: luthier · A thousand forks leave nothing behind
-func TestManyForksLeaveNothing(t *testing.T) {
-	tier.Normal(t)
-	dir, scratch := shopIn(t), t.TempDir()
-	box, err := sandbox.Local(t.Context(), sandbox.Config{Snapshot: sandbox.SnapshotDir(dir), ScratchDir: scratch})
-	if errors.Is(err, sandbox.ErrFloor) {
-		t.Skip(err)
-	}
-	must(t, err)
-	forker, _ := sandbox.As[sandbox.Forker](box)
-	const atOnce = 5
-	round := func(n int) {
-		var forks []sandbox.Sandbox
-		for i := range atOnce {
-			fork, err := forker.Fork(t.Context())
-			must(t, err)
-			forks = append(forks, fork)
-			tree, err := fork.(sandbox.Treer).Tree(t.Context())
-			must(t, err)
-			work, err := coding.OpenTree(tree, coding.Config{Proc: coding.ProcConfig{Sandbox: fork}})
-			must(t, err)
-			write := toolNamed(t, work, "write")
-			r, err := write.Call(t.Context(), agent.ToolCall{ID: "w", Name: "write", Args: json.RawMessage(fmt.Sprintf(`{"path":"new%d.txt","content":"%d\n"}`, i, n))})
-			if err != nil || r.IsError {
-				t.Fatalf("write on a fork: %v, %v", r, err)
-			}
-			must(t, errors.Join(work.Close(), tree.Close()))
-		}
-		for _, f := range forks {
-			must(t, f.Close())
-		}
-	}
-	round(0) // makes what is made once
-	before := holdings(t, scratch)
-	for n := range tier.Pick(2, 10, 200) {
-		round(n + 1)
-	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		runtime.GC() // lets finalizers run that are due
-		now := holdings(t, scratch)
-		if now.within(before) {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("before the forks %+v, after them %+v", before, now)
-		}
-	}
-	must(t, box.Close())
-	if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {
-		t.Errorf("left in the scratch directory: %v, %v", left, err)
-	}
-}
-
-func toolNamed(t *testing.T, w *coding.Workspace, name string) agent.Tool {
-	t.Helper()
-	list, err := w.Tools()
-	must(t, err)
-	for _, tool := range list {
-		if tool.Spec().Name == name {
-			return tool
-		}
-	}
-	t.Fatalf("there is no tool %s", name)
-	return nil
-}
-
-// held counts what forks may not leave behind: of this process, and of its broker and sandboxes.
-type held struct{ goroutines, descriptors, brokerDescriptors, mounts, processes, files int }
-
-func (h held) within(b held) bool {
-	return h.goroutines <= b.goroutines && h.descriptors <= b.descriptors && h.brokerDescriptors <= b.brokerDescriptors &&
-		h.mounts <= b.mounts && h.processes <= b.processes && h.files <= b.files
-}
-
-func holdings(t *testing.T, scratch string) held {
-	t.Helper()
-	h := held{goroutines: runtime.NumGoroutine(), processes: len(below(t, os.Getpid()))}
-	entries := func(dir string) int {
-		list, err := os.ReadDir(dir)
-		must(t, err)
-		return len(list)
-	}
-	h.descriptors, h.files = entries("/proc/self/fd"), entries(scratch)
-	for _, pid := range append(brokers(t), os.Getpid()) {
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", pid))
-		must(t, err)
-		h.mounts += strings.Count(string(text), scratch)
-		if pid != os.Getpid() {
-			h.brokerDescriptors += entries(fmt.Sprintf("/proc/%d/fd", pid))
-		}
-	}
-	return h
 }

@@ -25,16 +25,19 @@ type repository struct {
 
 var errNoRepository = errors.New("there is no git repository at or above it")
 
-// locate finds the repository of a directory.
+// locate finds the repository of a directory. gitDir, if not empty, is the repository or its work
+// tree.
 func locate(dir, gitDir string) (*repository, error) {
-	r := &repository{gitDir: gitDir}
-	if gitDir == "" {
-		var err error
-		if r.gitDir, r.workTree, err = discover(dir); err != nil {
-			return nil, err
-		}
-	}
+	r := &repository{}
 	var err error
+	if gitDir == "" {
+		r.gitDir, r.workTree, err = discover(dir)
+	} else {
+		r.gitDir, err = named(gitDir)
+	}
+	if err != nil {
+		return nil, err
+	}
 	if r.gitDir, err = filepath.Abs(r.gitDir); err != nil {
 		return nil, err
 	}
@@ -49,6 +52,20 @@ func locate(dir, gitDir string) (*repository, error) {
 		r.shallow = hashes(string(b))
 	}
 	return r, nil
+}
+
+// named returns the repository that is in path, that path links to, or that is path itself.
+func named(path string) (string, error) {
+	for _, p := range []string{path, filepath.Join(path, ".git")} {
+		fi, err := os.Stat(p)
+		switch {
+		case err == nil && fi.IsDir() && isGitDir(p):
+			return p, nil
+		case err == nil && fi.Mode().IsRegular():
+			return readGitFile(p)
+		}
+	}
+	return path, nil
 }
 
 // discover searches upwards for a repository, as git does.

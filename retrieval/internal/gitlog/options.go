@@ -28,8 +28,8 @@ type Options struct {
 	// Head is the commit whose ancestors count: a hash, an abbreviated hash, a branch or a tag.
 	// Empty means HEAD.
 	Head string
-	// GitDir is the repository's directory. If it is empty, the repository is searched for from the
-	// work tree upwards. With GitDir, paths are relative to the repository's root.
+	// GitDir is the repository's directory, or its work tree. If it is empty, the repository is
+	// searched for from the work tree upwards. With GitDir, paths are relative to the repository's root.
 	GitDir string
 	// Git is the git program; empty means "git" in the search path.
 	Git string

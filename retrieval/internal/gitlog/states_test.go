@@ -281,6 +281,21 @@ func TestSubdirectory(t *testing.T) {
 	}
 }
 
+// TestNamedRepository checks that Options.GitDir may be the repository, its work tree, a linked work
+// tree, or the file that replaces .git there.
+func TestNamedRepository(t *testing.T) {
+	r := newRepo(t)
+	r.commit("one", files{"a.go": "1"})
+	linked := filepath.Join(t.TempDir(), "linked")
+	r.git("worktree", "add", "-q", linked)
+	for _, dir := range []string{r.dir, filepath.Join(r.dir, ".git"), linked, filepath.Join(linked, ".git")} {
+		l := open(t, t.TempDir(), gitlog.Options{GitDir: dir})
+		if st := l.Status(); st.State != gitlog.Ready || l.Len() != 1 {
+			t.Errorf("%s: %d commits, %+v", dir, l.Len(), st)
+		}
+	}
+}
+
 // TestShallowGrows checks that the log is read again once a shallow clone gets more history.
 func TestShallowGrows(t *testing.T) {
 	t.Parallel()
