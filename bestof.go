@@ -110,7 +110,7 @@ func attempt(ctx context.Context, i int, w Workspace, opts Options, task string,
 
 // optionsOnFork returns the options for agents that work at the same time on forks.
 func (c *Coder) optionsOnFork() Options {
-	opts := c.opts
+	opts := *c.opts
 	opts.NoCheckpoints, opts.Index, opts.Sandbox = true, nil, nil
 	opts.NoIndex = opts.NoIndex || c.opts.Index != nil
 	var asking sync.Mutex // for questions of the model

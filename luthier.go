@@ -132,7 +132,7 @@ type Coder struct {
 	on        ground
 	kept      *kept // nil in place, and with Options.NoCheckpoints
 	used      bool  // a session works with what is kept
-	opts      Options
+	opts      *Options
 	changed   func(paths ...string) // tells the index what changed; nil without one
 	forks     *forks                // with Forked
 	ownsBox   bool
@@ -150,7 +150,7 @@ func New(ctx context.Context, dir string, opts Options) (*Coder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("luthier: new: %w", err)
 	}
-	c := &Coder{on: on, opts: opts}
+	c := &Coder{on: on, opts: &opts}
 	if err := c.open(ctx, &opts); err != nil {
 		return nil, errors.Join(fmt.Errorf("luthier: new: %w", err), c.Close())
 	}
