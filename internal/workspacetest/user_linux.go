@@ -47,7 +47,7 @@ func AsUser(t *testing.T, pattern string) string {
 	return string(out)
 }
 
-// placeSelf gives the test binary a name that everybody can execute.
+// placeSelf links or copies the test binary to a name that everybody can execute.
 func placeSelf(name string) error {
 	exe, err := os.Executable()
 	if err != nil || os.Link(exe, name) == nil {

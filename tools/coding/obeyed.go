@@ -92,7 +92,7 @@ type decisions struct {
 	order []string
 }
 
-// decided is what the effects of a call said.
+// decided holds what the effects of a call said.
 type decided struct {
 	obeyed bool     // it writes what is obeyed
 	writes []string // the resources that it writes

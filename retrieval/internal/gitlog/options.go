@@ -29,7 +29,8 @@ type Options struct {
 	// Empty means HEAD.
 	Head string
 	// GitDir is the repository's directory, or its work tree. If it is empty, the repository is
-	// searched for from the work tree upwards. With GitDir, paths are relative to the repository's root.
+	// searched for from the work tree upwards. With GitDir, paths are relative to the repository's
+	// root.
 	GitDir string
 	// Git is the git program; empty means "git" in the search path.
 	Git string

@@ -281,8 +281,8 @@ func TestSubdirectory(t *testing.T) {
 	}
 }
 
-// TestNamedRepository checks that Options.GitDir may be the repository, its work tree, a linked work
-// tree, or the file that replaces .git there.
+// TestNamedRepository checks that Options.GitDir may be the repository, its work tree, a linked
+// work tree, or the file that replaces .git there.
 func TestNamedRepository(t *testing.T) {
 	r := newRepo(t)
 	r.commit("one", files{"a.go": "1"})
