@@ -132,7 +132,7 @@ func TestNewRefusesASecondTree(t *testing.T) {
 					switch {
 					case tt.want && err != nil:
 						t.Errorf("customize %t: %v", customize, err)
-					case !tt.want && (err == nil || !strings.Contains(err.Error(), "copy the tree and pass")):
+					case !tt.want && (err == nil || !strings.Contains(err.Error(), "Options.Workspace")):
 						t.Errorf("customize %t: no error that says what to do: %v", customize, err)
 					}
 					if c != nil {

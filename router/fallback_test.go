@@ -219,32 +219,36 @@ func TestFallbackErrorHoldsAll(t *testing.T) {
 }
 
 func TestFallbackCanceled(t *testing.T) {
-	f, err := NewFallback(FallbackConfig{Members: members(agenttest.Script(agenttest.Hang()).Loop(), says("B"))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
-	if got, fail := tell(ctx, f, ask("go")); got != "!canceled" || !errors.Is(fail, context.DeadlineExceeded) {
-		t.Errorf("got %q, %v; the caller's context ended, nobody else is to be asked", got, fail)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f, err := NewFallback(FallbackConfig{Members: members(agenttest.Script(agenttest.Hang()).Loop(), says("B"))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		if got, fail := tell(ctx, f, ask("go")); got != "!canceled" || !errors.Is(fail, context.DeadlineExceeded) {
+			t.Errorf("got %q, %v; the caller's context ended, nobody else is to be asked", got, fail)
+		}
+	})
 }
 
 // TestCanceledAnswersAreNotBroken checks that a conversation stays with its member if the caller
 // cancels in the middle of an answer, which is not the member's fault.
 func TestCanceledAnswersAreNotBroken(t *testing.T) {
-	slow := agenttest.Script(agenttest.Join(agenttest.Text("A"), agenttest.Hang()), agenttest.Text("A"))
-	f, err := NewFallback(FallbackConfig{Members: members(slow, says("B"))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
-	first, _ := tell(ctx, f, ask("go"))
-	second, _ := tell(t.Context(), f, ask("go"))
-	if first != "A !canceled" || second != "A .stop" {
-		t.Errorf("got %q, then %q", first, second)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		slow := agenttest.Script(agenttest.Join(agenttest.Text("A"), agenttest.Hang()), agenttest.Text("A"))
+		f, err := NewFallback(FallbackConfig{Members: members(slow, says("B"))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		first, _ := tell(ctx, f, ask("go"))
+		second, _ := tell(t.Context(), f, ask("go"))
+		if first != "A !canceled" || second != "A .stop" {
+			t.Errorf("got %q, then %q", first, second)
+		}
+	})
 }
 
 // TestFallbackTellsWhoseTimeIsOver checks the error for a member that ignores its own time limit

@@ -261,6 +261,12 @@ func (c *call) end(s *Server, ctx context.Context, o outcome) {
 		o.value = nil
 	}
 	c.finish(s, o.value, e, false)
+	c.mu.Lock()
+	dropped := c.dropped
+	c.mu.Unlock()
+	if dropped {
+		forget(s, s.calls, c)
+	}
 }
 
 // recall takes over a frame of the log that an earlier server wrote.

@@ -487,3 +487,38 @@ func TestExportDuringCalls(t *testing.T) {
 	}
 	t.Logf("%d exports found a quiet moment", whole)
 }
+
+// TestAbandonedCalls checks that a server keeps nothing of calls whose client stopped waiting.
+func TestAbandonedCalls(t *testing.T) {
+	s, url := newTestServer(t, withTools)
+	sb := openAt(t, Options{URL: url})
+	id := newID()
+	req, err := sb.c.request(t.Context(), "PUT", "/v1/sandboxes/"+sb.c.id+"/calls/"+id+"?from=0", strings.NewReader(`{"op":"tool","name":"wait","args":{}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := sb.c.http.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	sb.c.acks.add(id) // while it runs
+	if _, err := sb.Tools().Specs(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := sb.c.call(t.Context(), "POST", "/v1/calls/"+id+"/cancel", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; ; i++ {
+		s.mu.Lock()
+		n := len(s.calls)
+		s.mu.Unlock()
+		if n == 0 {
+			break
+		}
+		if i > 2000 {
+			t.Fatalf("%d calls are kept", n)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}

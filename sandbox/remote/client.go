@@ -123,7 +123,9 @@ func newClient(o Options) (*client, error) {
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return nil, fmt.Errorf("Options.URL %q is not http://, https:// or unix:/// with a place", o.URL)
 	case o.HTTP == nil:
-		c.http = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.MaxIdleConnsPerHost = 32 // calls and commands that run at once
+		c.http = &http.Client{Transport: t}
 	}
 	c.own = o.HTTP == nil
 	c.ctx, c.cancel = context.WithCancel(context.Background())

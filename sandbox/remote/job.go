@@ -23,6 +23,7 @@ type job struct {
 	mu      sync.Mutex
 	since   time.Time // time of its end
 	counted int64     // bytes of the log counted against the quota
+	dropped bool      // the client will not ask for its end
 	full    bool      // no more output is taken: it exceeded the quota, or the job has ended
 }
 
@@ -184,8 +185,17 @@ func acknowledge[W worker](s *Server, all map[string]W, a *account, id string) e
 		forget(s, all, w)
 		return nil
 	default:
-		return fmt.Errorf("%w: it still runs", errRequest)
+		return errRuns
 	}
+}
+
+var errRuns = fmt.Errorf("%w: it still runs", errRequest)
+
+// drop makes a job that runs be forgotten at its end.
+func (j *job) drop() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.dropped = true
 }
 
 func forget[W worker](s *Server, all map[string]W, w W) {

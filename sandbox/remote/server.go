@@ -244,8 +244,11 @@ func (s *Server) enter(r *http.Request) (*account, error) {
 func (s *Server) settle(a *account, r *http.Request) {
 	ids := strings.Split(r.Header.Get(doneHeader), ",")
 	for _, id := range ids[:min(len(ids), maxDone)] {
-		if validID(id) {
-			_ = acknowledge(s, s.calls, a, id) // if it still runs, it stays
+		if validID(id) && errors.Is(acknowledge(s, s.calls, a, id), errRuns) {
+			if c, err := find(s, s.calls, a, id); err == nil {
+				c.drop()
+				_ = acknowledge(s, s.calls, a, id) // it may have ended meanwhile
+			}
 		}
 	}
 }

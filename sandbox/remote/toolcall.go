@@ -153,7 +153,7 @@ func (f *caller) failed(err error) error {
 	if errors.Is(err, ErrLost) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", ErrLost, err)
+	return fmt.Errorf("%w and may have run: %w", ErrLost, err)
 }
 
 // abort ends the call on the server.

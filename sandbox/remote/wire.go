@@ -223,7 +223,7 @@ var (
 	ErrQuota = errors.New("quota is used up")
 	// ErrLost means that nobody knows how a command or call ended, or whether it ran: the server
 	// was restarted meanwhile, cannot be reached, or the lease had expired.
-	ErrLost = errors.New("its outcome is unknown")
+	ErrLost = errors.New("it was lost")
 	// ErrDenied means that the server does not accept the token or certificate.
 	ErrDenied = errors.New("token or certificate is not accepted")
 )

@@ -1,6 +1,7 @@
 package coding
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -108,4 +109,47 @@ func TestOpenTree(t *testing.T) {
 		}
 		refused(t, b.Workspace, "read", args{"path": "a.txt"}, "does not exist")
 	}
+}
+
+// TestTreeMemory checks where the notes of a tree are: in it, or in the host's directory under a
+// name made from the tree's ID.
+func TestTreeMemory(t *testing.T) {
+	notes := t.TempDir()
+	snapshot, fork := boxes(t, Config{MemoryDir: notes}, files{"a.txt": "a\n"})
+	do(t, snapshot.Workspace, "memory", args{"action": "append", "text": "- of the snapshot"})
+	do(t, fork.Workspace, "memory", args{"action": "append", "text": "- of the fork"})
+	if got := do(t, snapshot.Workspace, "memory", args{"action": "read"}); got != "- of the snapshot" {
+		t.Errorf("the snapshot's notes are %q", got)
+	}
+	if got := tree(t, notes); len(got) != 2 {
+		t.Errorf("the directory for notes has %v", got)
+	}
+	if got := snapshot.sh(t, "ls -A"); got != "a.txt\n" {
+		t.Errorf("the tree has %q", got)
+	}
+	within := openBox(t, fork.box, Config{}).Workspace
+	do(t, within, "memory", args{"action": "append", "text": "- inside"})
+	if got := fork.sh(t, "cat .luthier/memory.md; stat -c %u .luthier/memory.md; id -u"); got != "- inside\n"+fork.sh(t, "id -u; id -u") {
+		t.Errorf("commands see %q", got)
+	}
+}
+
+// TestOpenTreeErrors checks that a sandbox over another workspace is refused, and that without one
+// no program runs: the path of the tree is another directory on this machine.
+func TestOpenTreeErrors(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	tree, err := sandbox.DirTree(dir)
+	must(t, err)
+	defer tree.Close()
+	box, err := sandbox.Local(t.Context(), sandbox.Config{Dir: other, Floor: sandbox.TierNone, Ceiling: sandbox.TierNone})
+	must(t, err)
+	defer box.Close()
+	if _, err := OpenTree(tree, Config{Proc: ProcConfig{Sandbox: box}}); err == nil || !strings.Contains(err.Error(), "Config.Proc.Sandbox") {
+		t.Errorf("a sandbox over another directory: %v", err)
+	}
+	w, err := OpenTree(tree, Config{})
+	must(t, err)
+	defer w.Close()
+	refused(t, w, "shell", args{"command": "true"}, "no sandbox is set")
+	do(t, w, "write", args{"path": "a.txt", "content": "a\n"})
 }
