@@ -110,17 +110,11 @@ func attempt(ctx context.Context, i int, w Workspace, opts Options, task string,
 
 // optionsOnFork returns the options for agents that work at the same time on forks.
 func (c *Coder) optionsOnFork() Options {
-	opts := c.opts
+	opts := *c.opts
 	opts.NoCheckpoints, opts.Index, opts.Sandbox = true, nil, nil
 	opts.NoIndex = opts.NoIndex || c.opts.Index != nil
-	var asking sync.Mutex
-	if ask := opts.Ask; ask != nil {
-		opts.Ask = func(ctx context.Context, req *agent.PermissionRequest, v agent.Verdict) agent.Answer {
-			asking.Lock()
-			defer asking.Unlock()
-			return ask(ctx, req, v)
-		}
-	}
+	var asking sync.Mutex // for questions of the model
+	opts.Ask = oneAtATime(opts.Ask)
 	if question := opts.Question; question != nil {
 		opts.Question = func(ctx context.Context, q coding.Question) (string, error) {
 			asking.Lock()

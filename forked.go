@@ -24,7 +24,7 @@ type SubAgents uint8
 const (
 	NoSubAgents SubAgents = iota // none
 	Shared                       // in the agent's own workspace; those that may change something run one after another
-	// Forked gives each sub-agent that may change something a fork of the workspace, so that
+	// Forked makes a fork of the workspace for each sub-agent that may change something, so that
 	// several work at the same time. The agent reads what each changed, and takes it over with the
 	// tool adopt or drops it. The workspace must be one that can be forked; see Options.Workspace.
 	Forked
@@ -54,7 +54,7 @@ type forkTools struct {
 	close func() error
 }
 
-// forkPatience is how long a fork waits for the commands that run in the workspace.
+// forkPatience limits how long a fork waits for the commands that run in the workspace.
 const forkPatience = 2 * time.Minute
 
 // begin makes the fork for one sub-agent.
@@ -136,19 +136,7 @@ func changesIn(ctx context.Context, fork Workspace) ([]sandbox.Change, string, e
 	}
 	var diff strings.Builder
 	err = a.Diff(ctx, sandbox.AtFork, &diff)
-	return changes, withoutGit(diff.String()), err
-}
-
-// withoutGit leaves the files of the repository itself out of a diff.
-func withoutGit(diff string) string {
-	const head = "diff --git "
-	var out strings.Builder
-	for i, file := range strings.Split("\n"+diff, "\n"+head) {
-		if i > 0 && !strings.HasPrefix(file, "a/.git/") {
-			out.WriteString(head + file + "\n")
-		}
-	}
-	return out.String()
+	return changes, sandbox.DiffWithoutGit(diff.String()), err
 }
 
 // pathsOf lists the paths of files for a model.
@@ -210,7 +198,7 @@ const adoptDescription = `Takes over what a sub-agent changed on its fork of the
 - Read the diff in the sub-agent's result first. Nothing of it is in this workspace before you adopt it.
 - Forks are adopted one after another. If a file is different here by now, nothing changes and the files are named: then make those changes yourself, or drop the fork and give the task again.`
 
-// tool returns the tool adopt. changed is told the paths that adopting changed.
+// tool returns the tool adopt. changed receives the paths that adopting changed.
 func (f *forks) tool(changed func(paths []string)) (agent.Tool, error) {
 	run := func(ctx context.Context, in adoptIn) (string, error) {
 		fin := f.find(in.Fork)

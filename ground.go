@@ -15,7 +15,7 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding"
 )
 
-// ground is what an agent stands on: a directory in place, or the tree of a sandbox.
+// ground holds what an agent stands on: a directory in place, or the tree of a sandbox.
 type ground struct {
 	dir       string        // the directory in place, without symbolic links
 	tree      *sandbox.Tree // the tree, if it is not a directory in place

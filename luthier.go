@@ -43,7 +43,9 @@ type Options struct {
 	Model agent.Model // answers; required
 
 	// Autonomy sets how much runs without asking. The zero value lets the agent read and asks about
-	// everything else; agent.AutonomySandboxed suits unattended work.
+	// everything else; agent.AutonomySandboxed suits unattended work. With agent.AutonomyDry a
+	// command that may change something runs in a trial over the workspace; then Ask is shown what
+	// it changed, and decides whether that is kept.
 	Autonomy agent.Autonomy
 	Ask      agent.AskFunc       // answers permission questions; nil refuses what Autonomy does not allow
 	Question coding.QuestionFunc // answers the model's own questions; nil answers that nobody is there
@@ -130,7 +132,7 @@ type Coder struct {
 	on        ground
 	kept      *kept // nil in place, and with Options.NoCheckpoints
 	used      bool  // a session works with what is kept
-	opts      Options
+	opts      *Options
 	changed   func(paths ...string) // tells the index what changed; nil without one
 	forks     *forks                // with Forked
 	ownsBox   bool
@@ -148,7 +150,7 @@ func New(ctx context.Context, dir string, opts Options) (*Coder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("luthier: new: %w", err)
 	}
-	c := &Coder{on: on, opts: opts}
+	c := &Coder{on: on, opts: &opts}
 	if err := c.open(ctx, &opts); err != nil {
 		return nil, errors.Join(fmt.Errorf("luthier: new: %w", err), c.Close())
 	}
@@ -216,6 +218,10 @@ func (c *Coder) open(ctx context.Context, opts *Options) error {
 	}
 	if err := c.checkTree(ctx, cfg.Proc.Sandbox); err != nil {
 		return err
+	}
+	if opts.dry() && cfg.Proc.Sandbox != nil {
+		acfg.Ask = oneAtATime(acfg.Ask)
+		cfg.Proc.Trial = askAfterTrial(acfg.Ask)
 	}
 	if cfg.Index != nil {
 		c.changed = cfg.Index.Features().Changed
@@ -308,6 +314,9 @@ func (c *Coder) openIndex(open func() (*retrieval.Index, error), opts *Options) 
 	c.Index, c.ownsIndex = x, opts.Index == nil
 }
 
+// dry reports whether commands run in a trial before the host is asked about them.
+func (o *Options) dry() bool { return o.Autonomy == agent.AutonomyDry && o.Policy == nil }
+
 func (c *Coder) agentConfig(opts *Options, artifacts agent.ArtifactStore, indexed bool) (agent.Config, error) {
 	files := c.on.instructions()
 	ins, err := files.Find(".")
@@ -330,6 +339,9 @@ func (c *Coder) agentConfig(opts *Options, artifacts agent.ArtifactStore, indexe
 	policy := opts.Policy
 	if policy == nil {
 		policy = agent.StandardRules(opts.Autonomy)
+		if opts.dry() {
+			policy = dryRules()
+		}
 	}
 	return agent.Config{
 		Model: opts.Model, System: system, Policy: policy, Ask: opts.Ask,

@@ -50,7 +50,7 @@ func shopIn(t *testing.T) string {
 // to be exported fails with ErrConflict, which names the file, and changes nothing. Changes of
 // different files both arrive.
 //
-// Evidence: luthier · Two forks exported over each other conflict by name, and disjoint changes both apply
+// Evidence: luthier · Two exported forks conflict by name; disjoint changes both apply
 func TestForksExportedOverEachOther(t *testing.T) {
 	tier.Normal(t)
 	export := func(w *wired) error {

@@ -58,6 +58,10 @@ func TestStandardRules(t *testing.T) {
 				t.Errorf("%s, autonomy %d: %v by %q, want %v", tt.name, mode, v.Decision, v.Rule, tt.want[i])
 			}
 		}
+		// Without trials a call must not run because a trial would be harmless.
+		if v := agent.StandardRules(agent.AutonomyDry).Decide(context.Background(), req); v.Decision != tt.want[2] {
+			t.Errorf("%s, AutonomyDry: %v, want that of AutonomyEdit, %v", tt.name, v.Decision, tt.want[2])
+		}
 	}
 }
 

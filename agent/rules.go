@@ -57,6 +57,10 @@ const (
 	AutonomyReadOnly                  // reading is allowed, everything else is denied
 	AutonomyEdit                      // reading and tools that write files in the workspace are allowed; the rest (including every shell command that writes) asks
 	AutonomySandboxed                 // also allows what runs inside a sandbox; what would run on the host asks
+	// AutonomyDry is AutonomyEdit, and a command runs in a trial before the question, which then
+	// shows what it changed. StandardRules knows no trials, and asks beforehand as for
+	// AutonomyEdit; luthier.New makes them.
+	AutonomyDry
 )
 
 // readsWorkspace reports whether everything that a call reads is in the workspace or is a resource
@@ -88,7 +92,7 @@ func StandardRules(a Autonomy) Rules {
 	if a >= AutonomyEdit {
 		rules = append(rules, Rule{Name: "workspace write", Match: writesWorkspace, Decision: Allow})
 	}
-	if a >= AutonomySandboxed {
+	if a == AutonomySandboxed {
 		rules = append(rules, Rule{Name: "sandboxed", Decision: Allow, Match: func(req *PermissionRequest) bool {
 			return req.Description.Sandboxed && req.Effects.Flags&EffectObeyed == 0
 		}})

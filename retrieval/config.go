@@ -45,8 +45,8 @@ type Config struct {
 	// NoHistory ignores the git log.
 	NoHistory bool
 	// GitDir and Head are for trees that are not git work trees: the repository to read, or its
-	// work tree, and the commit whose ancestors count. If they are empty, the repository and HEAD of
-	// the tree are used; [OpenTree] then reads no git log.
+	// work tree, and the commit whose ancestors count. If they are empty, the repository and HEAD
+	// of the tree are used; [OpenTree] then reads no git log.
 	GitDir, Head string
 
 	// Parser finds definitions and references; nil means the parser in pure Go.

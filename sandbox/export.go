@@ -142,3 +142,16 @@ func (r *Review) refusal(allow func(Finding) bool) error {
 	}
 	return &ReviewError{out}
 }
+
+// DiffWithoutGit leaves out of a diff in git format what changed in a .git.
+func DiffWithoutGit(diff string) string {
+	const head = "diff --git "
+	var out strings.Builder
+	for i, file := range strings.Split("\n"+strings.TrimSuffix(diff, "\n"), "\n"+head) {
+		name, _, _ := strings.Cut(file, "\n")
+		if i > 0 && !strings.HasPrefix(name, "a/.git/") && !strings.Contains(name, "/.git/") {
+			out.WriteString(head + file + "\n")
+		}
+	}
+	return out.String()
+}

@@ -43,7 +43,7 @@ func main() {
 	flag.StringVar(&o.model, "model", "gpt-5", "the model's name, or a GGUF file to run here")
 	flag.StringVar(&o.baseURL, "base-url", "", "address of an OpenAI-compatible server (or, with -provider anthropic, of one that speaks the Messages API)")
 	flag.StringVar(&o.provider, "provider", "", "openai, anthropic or moe (a file); empty goes by the model's name")
-	flag.StringVar(&o.auto, "auto", "", "what runs without asking: ask, read-only, edit or sandboxed (default ask on a terminal, sandboxed with -p)")
+	flag.StringVar(&o.auto, "auto", "", "what runs without asking: ask, read-only, edit, dry or sandboxed (default ask on a terminal, sandboxed with -p)")
 	flag.StringVar(&o.prompt, "p", "", "do this one task and exit")
 	flag.BoolVar(&o.resume, "resume", false, "go on with the last session, or with -session")
 	flag.StringVar(&o.session, "session", "", "the id of the session to resume")
@@ -171,10 +171,10 @@ func autonomy(name string, interactive bool) (agent.Autonomy, error) {
 			name = "ask"
 		}
 	}
-	levels := map[string]agent.Autonomy{"ask": agent.AutonomyAsk, "read-only": agent.AutonomyReadOnly, "edit": agent.AutonomyEdit, "sandboxed": agent.AutonomySandboxed}
+	levels := map[string]agent.Autonomy{"ask": agent.AutonomyAsk, "read-only": agent.AutonomyReadOnly, "edit": agent.AutonomyEdit, "sandboxed": agent.AutonomySandboxed, "dry": agent.AutonomyDry}
 	level, ok := levels[name]
 	if !ok {
-		return 0, fmt.Errorf("-auto %q: use ask, read-only, edit or sandboxed", name)
+		return 0, fmt.Errorf("-auto %q: use ask, read-only, edit, dry or sandboxed", name)
 	}
 	return level, nil
 }

@@ -24,7 +24,7 @@ type Suite struct {
 // New returns a suite that records the session in inPlace. It is recorded when it is first needed.
 func New(inPlace Open) *Suite { return &Suite{inPlace: inPlace, want: map[bool]*Outcome{}} }
 
-// An Outcome holds the results and the files of a session.
+// An Outcome holds what a session led to.
 type Outcome struct {
 	Results []string // what the model read, without what may differ between two runs
 	Tree    manifest // the files at the end, as commands see them

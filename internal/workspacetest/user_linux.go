@@ -47,7 +47,7 @@ func AsUser(t *testing.T, pattern string) string {
 	return string(out)
 }
 
-// placeSelf links or copies the test binary to a name that everybody can execute.
+// placeSelf puts the test binary where everybody can execute it.
 func placeSelf(name string) error {
 	exe, err := os.Executable()
 	if err != nil || os.Link(exe, name) == nil {

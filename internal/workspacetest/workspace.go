@@ -13,7 +13,7 @@ type Call struct {
 	Args json.RawMessage
 }
 
-// A Result holds the text that the model reads after a call.
+// A Result holds what the model reads after a call.
 type Result struct {
 	Text    string
 	IsError bool

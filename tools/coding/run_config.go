@@ -42,6 +42,11 @@ type ProcConfig struct {
 	LintTimeout time.Duration // time limit of one linter; default 3 minutes
 	Linters     []Linter      // run by lint in addition to the known ones; one with the same name replaces a known one
 
+	// Trial, if set, decides about each command of shell that may change something after it has run
+	// in a trial, which has no effect on the workspace. test and lint then run in trials whose
+	// changes are dropped. See [Tries].
+	Trial TrialFunc
+
 	// Agent, if set, offers the agent tool, which delegates a task to a sub-agent of this
 	// configuration. Its Model is required. If it has neither Tools nor a ToolSource, it gets the
 	// workspace's tools. Its System follows the instructions of the mode. What holds for the agent

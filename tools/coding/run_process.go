@@ -38,11 +38,7 @@ func (w *Workspace) env(extra ...string) []string {
 }
 
 // start starts a program whose lifetime is bound to the workspace, not to the call.
-func (w *Workspace) start(cmd sandbox.Cmd) (*sandbox.Process, error) {
-	sb, err := w.runner()
-	if err != nil {
-		return nil, err
-	}
+func (w *Workspace) start(sb sandbox.Sandbox, cmd sandbox.Cmd) (*sandbox.Process, error) {
 	s := &w.procs
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +58,7 @@ func (w *Workspace) start(cmd sandbox.Cmd) (*sandbox.Process, error) {
 }
 
 // startShell starts a command line.
-func (w *Workspace) startShell(command, dir string, input bool) (*process, error) {
+func (w *Workspace) startShell(sb sandbox.Sandbox, command, dir string, input bool) (*process, error) {
 	p := &process{
 		command: command, dir: dir, started: w.cfg.Clock(), input: input,
 		log: newProcLog(w.cfg.Proc.OutputBytes, w.cfg.Proc.SpillBytes),
@@ -75,7 +71,7 @@ func (w *Workspace) startShell(command, dir string, input bool) (*process, error
 	var err error
 	for _, shell := range w.shells() {
 		cmd.Args = append(slices.Clone(shell), command)
-		if p.p, err = w.start(cmd); err == nil {
+		if p.p, err = w.start(sb, cmd); err == nil {
 			w.procs.mu.Lock()
 			w.procs.shell = shell
 			w.procs.mu.Unlock()

@@ -34,6 +34,11 @@ var errAbsent = errors.New("it is not installed, or not on PATH, where programs 
 // exec runs a program. It writes the standard error and, if requested, the standard output to the
 // log.
 func (w *Workspace) exec(ctx context.Context, pr program, log *procLog) (*sandbox.Exit, error) {
+	box, done, err := w.execIn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	outR, outW := io.Pipe()
 	cmd := sandbox.Cmd{
 		Args: pr.Args, Dir: pr.Dir, Env: w.env(pr.Env...), Limit: -1, MergeStderr: pr.Merge, Timeout: pr.Timeout, Grace: w.cfg.Proc.Grace,
@@ -52,7 +57,7 @@ func (w *Workspace) exec(ctx context.Context, pr program, log *procLog) (*sandbo
 		_, _ = io.Copy(io.Discard, outR)
 		read <- err
 	}()
-	p, err := w.start(cmd)
+	p, err := w.start(box, cmd)
 	if err != nil {
 		outW.Close()
 		<-read

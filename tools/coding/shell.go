@@ -61,17 +61,21 @@ func (w *Workspace) shell(ctx context.Context, in shellIn) (*agent.ToolResult, e
 	if err != nil {
 		return nil, err
 	}
-	p, err := w.startShell(in.Command, dir, in.Interactive)
+	if w.cfg.Proc.Trial != nil && in.tried() && !effectsIn(w, in, opened.shellEffects).IsReadOnly() {
+		return w.shellInTrial(ctx, in, dir)
+	}
+	box, err := w.runner()
+	if err != nil {
+		return nil, err
+	}
+	p, err := w.startShell(box, in.Command, dir, in.Interactive)
 	if err != nil {
 		return nil, fmt.Errorf("the command could not be started: %w", err)
 	}
 	if in.Background {
 		return w.intoBackground(ctx, p)
 	}
-	limit := w.cfg.Proc.Timeout
-	if in.TimeoutSeconds > 0 {
-		limit = min(time.Duration(in.TimeoutSeconds)*time.Second, w.cfg.Proc.MaxTimeout)
-	}
+	limit := w.shellLimit(in)
 	switch p.wait(ctx, limit) {
 	case waitEnded:
 		return w.endedResult(ctx, p), nil
@@ -88,6 +92,14 @@ func (w *Workspace) shell(ctx context.Context, in shellIn) (*agent.ToolResult, e
 	return agent.TextResult(withStatus(text, fmt.Sprintf(
 		"still running after %s; it goes on in the background as process %d: shell_output with {\"id\": %d, \"wait_seconds\": 60} reads on, shell_kill ends it",
 		roundTime(limit), p.id, p.id))), nil
+}
+
+// shellLimit returns how long a call waits for its command.
+func (w *Workspace) shellLimit(in shellIn) time.Duration {
+	if in.TimeoutSeconds > 0 {
+		return min(time.Duration(in.TimeoutSeconds)*time.Second, w.cfg.Proc.MaxTimeout)
+	}
+	return w.cfg.Proc.Timeout
 }
 
 // killNow kills a command that must not continue.

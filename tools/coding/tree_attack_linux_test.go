@@ -85,7 +85,7 @@ func hidden(t *testing.T) string {
 // TestTreeAttacks lets a command put traps in the place of everything that the tools open, and
 // checks that none shows or changes a file outside, or hangs.
 //
-// Evidence: coding · Links, FIFOs and huge files in a sandbox's tree lead no tool out of it and stop none
+// Evidence: coding · Links, FIFOs and huge files in a sandbox stop no tool and lead none out
 func TestTreeAttacks(t *testing.T) {
 	out := hidden(t)
 	head := strings.TrimSpace((&repo{t: t, dir: filepath.Join(out, "repo")}).git("rev-parse", "HEAD"))

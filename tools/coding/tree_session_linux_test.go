@@ -17,7 +17,7 @@ var aProject = files{
 	"notes.txt":         "old notes\n", "crlf.txt": "a\r\nb\r\n", ".gitignore": "*.log\n/made/\n", "x.log": "needle\n", "docs/a.md": "# A\n",
 }
 
-// aSession is what an agent may do in aProject.
+// aSession returns what an agent may do in aProject.
 var aSession = []struct {
 	tool string
 	in   args
@@ -58,7 +58,7 @@ var aSession = []struct {
 	{"list", args{"path": "docs"}},
 }
 
-// varying is what differs between runs that do the same.
+// varying matches what differs between runs that do the same.
 var varying = regexp.MustCompile(`\d+(\.\d+)?m?s\b|\(\d+\.\d+s\)|artifact \S+ \([^)]*\)|\b[0-9a-f]{10}\b|\b20\d\d-\d\d-\d\d\b|index [0-9a-f]+\.\.[0-9a-f]+`)
 
 // session makes the calls and returns their results.
