@@ -37,7 +37,7 @@ type change struct {
 //
 // A file that a rename would harm is written in place; the result says so. See inplace.go.
 func (w opened) commit(ctx context.Context, changes []change) (note string, err error) {
-	if err := w.checkObeyed(ctx, changes); err != nil {
+	if err := w.checkDecided(ctx, changes); err != nil {
 		return "", err
 	}
 	tx := transaction{w: w}

@@ -84,22 +84,28 @@ func becauseObeyed(e agent.Effects, why []string) agent.Effects {
 	return e
 }
 
-// decisions remembers of recent calls whether their effects said that they write what is obeyed.
-// Between that and the call a file or link may have changed.
+// decisions remembers of recent calls what their effects said. Between that and the call a file or
+// link may have changed.
 type decisions struct {
 	mu    sync.Mutex
-	said  map[string]bool
+	said  map[string]decided
 	order []string
+}
+
+// decided holds what the effects of a call said.
+type decided struct {
+	obeyed bool     // it writes what is obeyed
+	writes []string // the resources that it writes
 }
 
 // maxDecisions is the most calls that are remembered.
 const maxDecisions = 1024
 
-func (d *decisions) set(key string, obeyed bool) {
+func (d *decisions) set(key string, said decided) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.said == nil {
-		d.said = map[string]bool{}
+		d.said = map[string]decided{}
 	}
 	if _, ok := d.said[key]; !ok {
 		if len(d.order) == maxDecisions {
@@ -108,31 +114,31 @@ func (d *decisions) set(key string, obeyed bool) {
 		}
 		d.order = append(d.order, key)
 	}
-	d.said[key] = obeyed
+	d.said[key] = said
 }
 
-func (d *decisions) get(key string) (obeyed, known bool) {
+func (d *decisions) get(key string) (said decided, known bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	obeyed, known = d.said[key]
-	return obeyed, known
+	said, known = d.said[key]
+	return said, known
 }
 
-// harmlessKey marks the context of a call whose effects said that nothing obeyed is written.
-type harmlessKey struct{}
+// decidedKey is the key in the context of a call of what its effects said.
+type decidedKey struct{}
 
-// guarded connects the effects and the function of a tool that writes files: a call whose effects
-// named no obeyed file must not write one.
+// guarded connects the effects and the function of a tool that writes files: a call must not write
+// a file that its effects did not name, nor an obeyed one if they named none.
 func guarded[In, Out any](w *Workspace, name string, fn func(context.Context, In) (Out, error), effects func(opened, In) agent.Effects) (func(context.Context, In) (Out, error), func(In) agent.Effects) {
 	call := func(ctx context.Context, in In) (Out, error) {
-		if obeyed, known := w.decided.get(callKey(name, in)); known && !obeyed {
-			ctx = context.WithValue(ctx, harmlessKey{}, true)
+		if said, known := w.decided.get(callKey(name, in)); known {
+			ctx = context.WithValue(ctx, decidedKey{}, said)
 		}
 		return fn(ctx, in)
 	}
 	return call, func(in In) agent.Effects {
 		e := effectsIn(w, in, effects)
-		w.decided.set(callKey(name, in), e.Flags&agent.EffectObeyed != 0)
+		w.decided.set(callKey(name, in), decided{e.Flags&agent.EffectObeyed != 0, e.Writes})
 		return e
 	}
 }
@@ -146,12 +152,20 @@ func callKey(name string, in any) string {
 	return name + string(sum[:])
 }
 
-// checkObeyed refuses changes of obeyed files by a call that was let through because it had none.
-func (w opened) checkObeyed(ctx context.Context, changes []change) error {
-	if harmless, _ := ctx.Value(harmlessKey{}).(bool); !harmless {
+// checkDecided refuses changes that a call was not let through for: of another file, to which a
+// link leads now, and of an obeyed file if the call had none.
+func (w opened) checkDecided(ctx context.Context, changes []change) error {
+	said, known := ctx.Value(decidedKey{}).(decided)
+	if !known {
 		return nil
 	}
 	for _, c := range changes {
+		if !slices.Contains(said.writes, resource(c.at.rel)) {
+			return fmt.Errorf("%s: a link that leads there changed after this call was checked. Make the call again, so that it can be approved", show.Path(c.at.rel))
+		}
+		if said.obeyed {
+			continue
+		}
 		if why := w.obeyed(fileChange{path: c.at.rel, before: textOf(c.was), after: textOf(c.data)}); len(why) > 0 {
 			return fmt.Errorf("%s; it changed after this call was checked. Make the call again, so that it can be approved", strings.Join(why, "; "))
 		}

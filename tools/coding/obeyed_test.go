@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/luthier-dev/luthier/agent"
 )
 
@@ -91,4 +93,48 @@ func TestObeyedSinceTheDecision(t *testing.T) {
 	}
 	must(t, os.WriteFile(filepath.Join(w.Dir(), "package.json"), []byte(`{"y":{"postinstall":"id"}}`), 0o644))
 	refused(t, w, "edit", edit, "changed after this call was checked")
+}
+
+// TestLinkSinceTheDecision checks that a call writes no other file than the one for which it was
+// let through, if a link has taken the place of a file or of a directory on the way meanwhile. Made
+// again, it is checked for the other file and writes it.
+//
+// Evidence: coding · A link swapped after a call was approved does not lead it to another file
+func TestLinkSinceTheDecision(t *testing.T) {
+	for _, c := range []struct {
+		name, tool string
+		in         args
+		swap       [2]string // what becomes a link, and to what
+		is         string    // where the path leads then
+	}{
+		{"a new file", "write", args{"path": "sub/new.txt", "content": "x\n"}, [2]string{"sub", "other"}, "other/new.txt"},
+		{"a file", "write", args{"path": "sub/f.txt", "content": "x\n"}, [2]string{"sub/f.txt", "../other/f.txt"}, "other/f.txt"},
+		{"a directory above", "edit", args{"path": "sub/deep/f.txt", "old": "one", "new": "two"}, [2]string{"sub", "other"}, "other/deep/f.txt"},
+		{"an edited file", "edit", args{"path": "sub/f.txt", "old": "one", "new": "two"}, [2]string{"sub/f.txt", "../other/f.txt"}, "other/f.txt"},
+		{"a patched file", "apply_patch", args{"patch": "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+two\n*** Update File: sub/f.txt\n@@\n-one\n+two\n*** End Patch"}, [2]string{"sub/f.txt", "../other/f.txt"}, "other/f.txt"},
+		{"an added file", "apply_patch", args{"patch": "*** Begin Patch\n*** Add File: sub/new.txt\n+x\n*** End Patch"}, [2]string{"sub", "other"}, "other/new.txt"},
+		{"a deleted file", "apply_patch", args{"patch": "*** Begin Patch\n*** Delete File: sub/f.txt\n*** End Patch"}, [2]string{"sub", "other"}, "other/f.txt"},
+		{"a target of a move", "apply_patch", args{"patch": "*** Begin Patch\n*** Update File: a.txt\n*** Move to: sub/new.txt\n@@\n-one\n+two\n*** End Patch"}, [2]string{"sub", "other"}, "other/new.txt"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := openWith(t, Config{}, files{"a.txt": "one\n", "sub/f.txt": "one\n", "sub/deep/f.txt": "one\n", "other/f.txt": "one\n", "other/deep/f.txt": "one\n"})
+			for _, p := range []string{"a.txt", "sub/f.txt", "sub/deep/f.txt", "other/f.txt", "other/deep/f.txt"} {
+				do(t, w, "read", args{"path": p})
+			}
+			asks(t, w, c.tool, c.in)
+			link := filepath.Join(w.Dir(), c.swap[0])
+			must(t, os.RemoveAll(link))
+			must(t, os.Symlink(c.swap[1], link))
+			before := tree(t, w.Dir())
+			refused(t, w, c.tool, c.in, c.is, "changed after this call was checked")
+			if d := cmp.Diff(before, tree(t, w.Dir())); d != "" {
+				t.Errorf("the refused call changed files (-before +after):\n%s", d)
+			}
+			asks(t, w, c.tool, c.in)
+			do(t, w, c.tool, c.in)
+			if d := cmp.Diff(before[c.is], tree(t, w.Dir())[c.is]); d == "" {
+				t.Errorf("%s is as before", c.is)
+			}
+		})
+	}
 }
