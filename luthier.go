@@ -45,7 +45,7 @@ type Options struct {
 	// Autonomy sets how much runs without asking. The zero value lets the agent read and asks about
 	// everything else; agent.AutonomySandboxed suits unattended work. With agent.AutonomyDry a
 	// command that may change something runs in a trial over the workspace; then Ask is shown what
-	// it changed, and decides whether that is kept.
+	// it changed, and decides whether that is kept; on another machine it asks before.
 	Autonomy agent.Autonomy
 	Ask      agent.AskFunc       // answers permission questions; nil refuses what Autonomy does not allow
 	Question coding.QuestionFunc // answers the model's own questions; nil answers that nobody is there
