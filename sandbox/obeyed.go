@@ -26,13 +26,19 @@ type FileWrite struct {
 //
 // Of manifests such as go.mod and package.json only some contents matter: changed dependencies are
 // no finding. Without findings the change is ordinary.
+//
+// An empty dir stands for a workspace that has no path on this machine, such as a tree: then only
+// names and contents count, and not what settings and links there refer to.
 func ReviewWrite(dir string, writes ...FileWrite) []Finding {
 	var paths []string
 	for i := range writes {
 		writes[i].Path = filepath.ToSlash(writes[i].Path)
 		paths = append(paths, writes[i].Path)
 	}
-	places := obeyed.Find(dir, obeyed.Above(dir, paths)...)
+	places := &obeyed.Places{}
+	if dir != "" {
+		places = obeyed.Find(dir, obeyed.Above(dir, paths)...)
+	}
 	var out []Finding
 	for _, w := range writes {
 		for _, f := range review.Change(review.Write(w), places) {

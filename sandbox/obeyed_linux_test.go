@@ -255,3 +255,20 @@ func TestReviewWriteOfManifests(t *testing.T) {
 		}
 	}
 }
+
+// TestReviewWriteWithoutPath checks that a workspace without a path is judged by names and
+// contents, and that no file of this machine is looked at for it.
+func TestReviewWriteWithoutPath(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, ".git/config", "[core]\n\thooksPath = scripts\n")
+	write(t, dir, ".git/HEAD", "ref: refs/heads/main\n")
+	t.Chdir(dir)
+	for path, want := range map[string]bool{"AGENTS.md": true, ".github/workflows/ci.yml": true, "src/a.go": false, "scripts/pre-commit": false} {
+		if got := ReviewWrite("", FileWrite{Path: path, After: []byte("x")}); len(got) > 0 != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+	if got := ReviewWrite(dir, FileWrite{Path: "scripts/pre-commit", After: []byte("x")}); len(got) == 0 {
+		t.Error("in place, a hook is no finding")
+	}
+}

@@ -47,7 +47,8 @@ type Config struct {
 	// Reviewed says that the directory is a private copy, such as a fork, whose changes are
 	// reviewed before they reach the host's files. Otherwise write, edit, apply_patch and shell
 	// have [agent.EffectObeyed] if they write what something later obeys or executes, so that the
-	// standard rules ask.
+	// standard rules ask. In a [Tree] such files are known by their names and contents only, so set
+	// Reviewed unless the tree is a directory in place.
 	Reviewed bool
 
 	// Proc configures the tools that run programs.

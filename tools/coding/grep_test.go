@@ -3,6 +3,7 @@
 package coding
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -361,4 +362,22 @@ func TestGrepStopsWithTheContext(t *testing.T) {
 	if _, err := tryCtx(t, ctx, w, "grep", args{"pattern": "needle"}); err == nil {
 		t.Error("no error from an ended context")
 	}
+}
+
+// FuzzGrepPrefix checks that a text is found wherever it is, whatever is around it.
+func FuzzGrepPrefix(f *testing.F) {
+	f.Add("package p4", "package p3\npackage p4\n")
+	f.Add("aab", strings.Repeat("a", 500)+"b")
+	f.Add("", "x")
+	f.Add("é{", "e\xcc{é{")
+	f.Fuzz(func(t *testing.T, text, buf string) {
+		re, err := regexp.Compile(regexp.QuoteMeta(text))
+		if err != nil {
+			t.Skip()
+		}
+		p := prefixOf(re)
+		if got, want := p.in([]byte(buf)), bytes.Contains([]byte(buf), p.text); got != want {
+			t.Errorf("%q in %q: %v", p.text, buf, got)
+		}
+	})
 }

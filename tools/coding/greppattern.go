@@ -15,6 +15,7 @@ import (
 // from one syntax tree, so that it has the same meaning for the built-in search and for ripgrep.
 type grepPattern struct {
 	scan      *regexp.Regexp // finds candidates in a text of many lines; unless multiline, a match never spans lines
+	prefix    grepPrefix     // of scan
 	line      *regexp.Regexp // matches a single line without its line ending
 	rg        string         // in ripgrep's syntax; "" if it cannot be expressed there
 	multiline bool
@@ -46,6 +47,7 @@ func compileGrep(expr string, literal, ignoreCase, multiline bool) (*grepPattern
 	if p.scan, err = regexp.Compile(scan); err != nil {
 		return nil, patternError(expr, err)
 	}
+	p.prefix = prefixOf(p.scan)
 	if !hasBad && !hasOp(tree, syntax.OpNoMatch) && !hasOp(tree, syntax.OpNoWordBoundary) {
 		p.rg = rustSyntax(beforeCR(anyBytes(tree)).String())
 	}

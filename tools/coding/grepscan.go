@@ -43,7 +43,7 @@ type grepScan struct {
 // piece searches buf, which ends with a newline unless it is the last.
 func (s *grepScan) piece(buf []byte) {
 	pos, num := 0, s.num // everything before pos is done; it has num lines
-	for pos < len(buf) {
+	for pos < len(buf) && s.p.prefix.in(buf[pos:]) {
 		loc := s.p.scan.FindIndex(buf[pos:])
 		if loc == nil {
 			break

@@ -46,7 +46,11 @@ func (w opened) obeyed(changes ...fileChange) []string {
 		return nil
 	}
 	var why []string
-	for _, f := range sandbox.ReviewWrite(w.name, writes...) {
+	dir := w.name
+	if !w.onHost {
+		dir = "" // there, that path may be of another directory
+	}
+	for _, f := range sandbox.ReviewWrite(dir, writes...) {
 		text := show.Path(f.Path) + ": " + show.Line(f.Why, 200)
 		if !slices.Contains(why, text) && len(why) < maxReasons {
 			why = append(why, text)

@@ -24,6 +24,7 @@ func asks(t testing.TB, w *Workspace, name string, in args) bool {
 // TestObeyedEffects checks that calls which write a file that something later obeys or executes
 // have that effect, in place, and that ordinary ones do not.
 func TestObeyedEffects(t *testing.T) {
+	inPlaceOnly(t) // the links of a tree are not looked at
 	w := openWith(t, Config{}, files{"package.json": `{"scripts":{"test":"x"},"dependencies":{"a":"1"}}`, ".github/workflows/ci.yml": "on: push\n", "AGENTS.md": "x\n", "src/": "", "docs/rules.md": "x\n"})
 	must(t, os.Symlink("docs/rules.md", filepath.Join(w.Dir(), "CLAUDE.md")))
 	must(t, os.Symlink(".github", filepath.Join(w.Dir(), "forge")))
@@ -75,6 +76,7 @@ func TestObeyedEffects(t *testing.T) {
 // TestObeyedSinceTheDecision checks that a call whose effects named no obeyed file does not write
 // one if a link or another call has changed that meanwhile.
 func TestObeyedSinceTheDecision(t *testing.T) {
+	inPlaceOnly(t) // the links of a tree are not looked at
 	w := openWith(t, Config{}, files{"conf/": "", "package.json": `{"x":{"postinstall":"id"}}`})
 	in := args{"path": "conf/settings.json", "content": "{}"}
 	if asks(t, w, "write", in) {

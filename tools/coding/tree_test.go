@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
@@ -78,6 +79,26 @@ func TestNeverAPath(t *testing.T) {
 	for file := range byPath {
 		if !seen[file] && slices.Contains(sources, file) {
 			t.Errorf("%s opens no file by its path any more; take it out of the list", file)
+		}
+	}
+}
+
+// TestObeyedInTree checks that calls which write obeyed files of a tree have that effect, unless its
+// changes are reviewed.
+func TestObeyedInTree(t *testing.T) {
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	must(t, err)
+	defer root.Close()
+	for _, reviewed := range []bool{false, true} {
+		w, err := OpenTree(&checkedTree{t: t, name: "/a/path/of/the/sandbox", root: root}, Config{Reviewed: reviewed})
+		must(t, err)
+		defer w.Close()
+		for p, want := range map[string]bool{"AGENTS.md": true, w.Dir() + "/.github/workflows/ci.yml": true, "src/a.go": false} {
+			call := agent.ToolCall{ID: "1", Name: "write", Args: []byte(`{"path":"` + p + `","content":"x"}`)}
+			if got := agent.EffectsOf(toolOf(t, w, "write"), call).Flags&agent.EffectObeyed != 0; got != (want && !reviewed) {
+				t.Errorf("reviewed %v, %s: %v", reviewed, p, got)
+			}
 		}
 	}
 }
