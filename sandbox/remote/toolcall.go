@@ -131,6 +131,9 @@ func (t *Tools) run(ctx context.Context, path string, q callRequest, h ToolHandl
 	over()
 	call.asks.Wait()
 	if err != nil {
+		if t.c.ctx.Err() != nil {
+			err = fmt.Errorf("%w: %w", sandbox.ErrClosed, err)
+		}
 		return nil, call.failed(err)
 	}
 	t.c.acks.add(id)
