@@ -31,7 +31,7 @@ import (
 // holds on the server too.
 func (t *Tools) Call(ctx context.Context, q ToolRequest, h ToolHandlers) (json.RawMessage, error) {
 	if at, ok := ctx.Deadline(); ok {
-		if left := max(time.Until(at), 1); q.Timeout == 0 || left < q.Timeout {
+		if left := max(time.Until(at), 1); q.Timeout <= 0 || left < q.Timeout {
 			q.Timeout = left
 		}
 	}
