@@ -263,7 +263,7 @@ func TestCallEnds(t *testing.T) {
 	if _, err := tools.Call(t.Context(), limited, ToolHandlers{}); !errors.As(err, &own) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("its own limit: %v", err)
 	}
-	ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	if _, err := tools.Call(ctx, wait, ToolHandlers{}); !errors.As(err, &own) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the context's limit: %v", err)
