@@ -32,6 +32,13 @@
 // sandbox, cannot act in it. No command begins while the host cannot look up the lease. If the
 // answer to a command is lost, the client asks again, but the command is not run again.
 //
+// # Tools
+//
+// [Session.Tools] runs whole tool calls next to a leased box, if the host has [HostConfig].Tools.
+// It is the protocol of package remote in messages of the engine: calls run once, logs are read on
+// after an interruption, questions and long texts work. A message has at most 640 KiB of it, which
+// limits the arguments of a call.
+//
 // # Engines
 //
 // [Engine] is the interface to queues, leases and messages. There are two: [NewLocal], and

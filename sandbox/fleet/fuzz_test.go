@@ -2,6 +2,8 @@ package fleet
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
 	"testing"
 
 	"github.com/luthier-dev/luthier/sandbox"
@@ -23,7 +25,9 @@ func FuzzMessages(f *testing.F) {
 	add(encode(wireLease{Host: "h", Owner: "o", Nonce: "n", Epoch: 1, TTL: 1e9}))
 	add(encode(&hostRequest{Op: opExec, Key: "k", Epoch: 1, Number: 1, Command: &Command{Args: []string{"a"}}, Hold: 1e12}))
 	add(encode(&hostRequest{Op: opOpen, Key: "k", Epoch: 1, Spec: Spec{Class: "c"}}))
+	add(encode(&hostRequest{Op: opTool, Key: "k", Epoch: 1, Number: 1, Tool: &toolRequest{Method: "GET", Path: "/x?y", Header: map[string]string{"Range": "bytes=1-"}, Body: []byte("b")}}))
 	add(encode(&hostAnswer{Code: codeStale, Text: "t"}))
+	add(encode(&hostAnswer{Tool: &toolAnswer{Status: 200, Header: map[string]string{"Content-Type": "application/json"}, Body: []byte("{}"), Cut: true}}))
 	for _, s := range []string{"", "{}", `{"v":1}`, `{"v":2,"b":{}}`, `{"v":1,"b":null}`, `{"v":1,"b":{"Exit":{"Isolation":{"tier":"x"}}}}`, `{"v":1,"b":{"ID":"\u0000","Command":{"Args":[""]}}}`, `[[[[`} {
 		f.Add([]byte(s))
 	}
@@ -53,10 +57,19 @@ func FuzzMessages(f *testing.F) {
 		}
 		if r, err := decodeRequest(b); err == nil && (r.Epoch == 0 || r.Hold > maxHold || r.Hold < 0 || r.Op == opExec && r.Command == nil) {
 			t.Fatalf("request %+v", r)
+		} else if err == nil && r.Op == opTool {
+			if a, err := r.Tool.serve(t.Context(), http.NotFoundHandler()); err == nil && a.Status != http.StatusNotFound {
+				t.Fatalf("answer %+v", a)
+			}
 		}
 		if a, err := decodeAnswer(b); err == nil {
 			_ = a.err()
 			_ = a.Exit.exit()
+			if a.Tool != nil {
+				if resp, err := a.Tool.response(&http.Request{}); err == nil {
+					_, _ = io.Copy(io.Discard, resp.Body)
+				}
+			}
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/sandbox/fleet/internal/fair"
+	"github.com/luthier-dev/luthier/sandbox/remote"
 )
 
 // HostConfig configures a host. Engine, Classes and one of Backend and Run are required.
@@ -24,6 +25,9 @@ type HostConfig struct {
 	Classes []string
 	// Backend opens the boxes for jobs and leases. Without it the host only runs jobs.
 	Backend Backend
+	// Tools opens the tools of a leased box, for the first client that asks for them; see
+	// [Session.Tools]. ctx ends with the lease. Nil means that there are none.
+	Tools func(ctx context.Context, box Box) (remote.Toolbox, error)
 	// Run runs jobs instead of BoxRunner(Backend).
 	Run Runner
 	// Slots limits the jobs that run at once; zero means twice the number of processors, and a

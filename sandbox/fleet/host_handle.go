@@ -58,6 +58,9 @@ func (h *Host) answer(ctx context.Context, r *hostRequest) *hostAnswer {
 	case <-ctx.Done():
 		return &hostAnswer{Code: codePending}
 	}
+	if c.tool != nil {
+		return &hostAnswer{Tool: c.tool}
+	}
 	if s.ctx.Err() != nil && (c.err != nil || c.exit.Canceled) {
 		// The lease ended while the command ran, so the command was killed.
 		return problem(ErrLost)

@@ -38,7 +38,7 @@ func (h *Host) open(ctx context.Context, r *hostRequest) (*hostSession, error) {
 		h.drop(old)
 	}
 	s := &hostSession{key: r.Key, epoch: r.Epoch, ttl: lease.TTL, verified: before,
-		ready: make(chan struct{}), commands: map[uint64]*hostCommand{}}
+		ready: make(chan struct{}), commands: map[uint64]*hostCommand{}, opener: h.cfg.Tools, log: h.cfg.Logger}
 	s.ctx, s.end = context.WithCancel(h.ctx)
 	h.sessions[r.Key] = s
 	h.closing.Go(func() { h.fill(s, r.Spec) })

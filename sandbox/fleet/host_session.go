@@ -3,10 +3,12 @@ package fleet
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/luthier-dev/luthier/sandbox"
+	"github.com/luthier-dev/luthier/sandbox/remote"
 )
 
 // hostSession is a leased box and the commands in it.
@@ -27,13 +29,19 @@ type hostSession struct {
 	commands map[uint64]*hostCommand
 	running  sync.WaitGroup
 	over     bool
+
+	opener  func(context.Context, Box) (remote.Toolbox, error) // HostConfig.Tools
+	log     *slog.Logger
+	tools   *remote.ToolServer // nil until it is used
+	toolDir string
 }
 
-// hostCommand is a command and, later, its outcome.
+// hostCommand is a command, or a request about tools, and, later, its outcome.
 type hostCommand struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 	exit   *sandbox.Exit
+	tool   *toolAnswer // of a request about tools
 	err    error
 }
 
@@ -72,6 +80,10 @@ func (s *hostSession) command(r *hostRequest) (*hostCommand, error) {
 	s.running.Go(func() {
 		defer close(c.done)
 		defer cancel()
+		if r.Op == opTool {
+			c.tool, c.err = s.tool(ctx, r.Tool)
+			return
+		}
 		c.exit, c.err = s.box.Exec(ctx, r.Command.Cmd())
 		c.exit = clip(c.exit)
 	})
@@ -107,9 +119,10 @@ func (s *hostSession) close() error {
 	s.mu.Unlock()
 	s.end()
 	<-s.ready
+	err := s.closeTools()
 	s.running.Wait()
 	if s.box == nil {
-		return nil
+		return err
 	}
-	return s.box.Close()
+	return errors.Join(err, s.box.Close())
 }

@@ -14,6 +14,7 @@ import (
 const (
 	opOpen   = "open"
 	opExec   = "exec"
+	opTool   = "tool"
 	opCancel = "cancel"
 	opClose  = "close"
 )
@@ -26,9 +27,10 @@ type hostRequest struct {
 	Epoch uint64
 	Spec  Spec // set for opOpen
 
-	Number  uint64   // set for opExec and opCancel, from 1
-	Command *Command // set for opExec
-	Had     uint64   // outcomes below this number have arrived and may be dropped
+	Number  uint64       // set for opExec, opTool and opCancel, from 1
+	Command *Command     // set for opExec
+	Tool    *toolRequest `json:",omitempty"` // set for opTool
+	Had     uint64       // outcomes below this number have arrived and may be dropped
 
 	Hold time.Duration // how long the host may delay the answer, at most maxHold
 }
@@ -50,6 +52,11 @@ func decodeRequest(b []byte) (*hostRequest, error) {
 			return nil, errors.New("request: a command needs its number and its arguments")
 		}
 		err = errors.Join(err, r.Command.validate())
+	case opTool:
+		if r.Number == 0 {
+			return nil, errors.New("request: tools need a number")
+		}
+		err = errors.Join(err, r.Tool.validate())
 	case opCancel, opClose:
 	default:
 		return nil, fmt.Errorf("request: operation %.20q is not known to this program", r.Op)
@@ -80,6 +87,7 @@ type hostAnswer struct {
 	Dir       string             // set for opOpen
 	Isolation *sandbox.Isolation // set for opOpen
 	Exit      *wireExit          // set for opExec
+	Tool      *toolAnswer        `json:",omitempty"` // set for opTool
 }
 
 func decodeAnswer(b []byte) (*hostAnswer, error) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/sandbox"
+	"github.com/luthier-dev/luthier/sandbox/remote"
 )
 
 // Session is a leased sandbox on another machine. All methods may be called
@@ -23,6 +24,8 @@ type Session struct {
 	keep sync.WaitGroup
 	once sync.Once
 
+	tools *remote.Tools
+
 	mu    sync.Mutex
 	lease Lease
 	next  uint64          // number of the next command
@@ -33,6 +36,7 @@ type Session struct {
 func newSession(e Engine, l Lease) *Session {
 	s := &Session{engine: e, lease: l, next: 1, had: 1, got: map[uint64]bool{}}
 	s.ctx, s.end = context.WithCancelCause(context.Background())
+	s.tools = remote.NewTools(s.ctx, toolTrip{s}, unreachable)
 	s.keep.Go(s.renew)
 	return s
 }
@@ -92,10 +96,7 @@ func (s *Session) Exec(ctx context.Context, cmd sandbox.Cmd) (*sandbox.Exit, err
 	if err != nil {
 		return nil, fail("run command on", s.lease.Host, err)
 	}
-	s.mu.Lock()
-	number := s.next
-	s.next++
-	s.mu.Unlock()
+	number := s.number()
 	defer s.arrived(number)
 	a, err := s.ask(ctx, &hostRequest{Op: opExec, Number: number, Command: c}, 0)
 	if err != nil && ctx.Err() != nil && s.ctx.Err() == nil {
@@ -108,6 +109,14 @@ func (s *Session) Exec(ctx context.Context, cmd sandbox.Cmd) (*sandbox.Exit, err
 		return nil, fail("run command on", s.lease.Host, err)
 	}
 	return a.Exit.exit(), nil
+}
+
+// number returns a number for a command.
+func (s *Session) number() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next++
+	return s.next - 1
 }
 
 // cancel ends a command whose context ended. It returns how the command ended, if the host can be

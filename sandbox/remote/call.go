@@ -291,7 +291,11 @@ func (s *Server) wantCall(a *account, req *http.Request) (*call, error) {
 func (s *Server) cancelCall(a *account, req *http.Request) (any, error) {
 	c, err := s.wantCall(a, req)
 	if err == nil && c.cancel != nil {
-		c.cancel(context.Canceled)
+		why := context.Canceled
+		if req.URL.Query().Get("late") == "true" {
+			why = context.DeadlineExceeded
+		}
+		c.cancel(why)
 	}
 	return struct{}{}, err
 }

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -261,7 +263,7 @@ func TestCallEnds(t *testing.T) {
 	if _, err := tools.Call(t.Context(), limited, ToolHandlers{}); !errors.As(err, &own) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("its own limit: %v", err)
 	}
-	ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	if _, err := tools.Call(ctx, wait, ToolHandlers{}); !errors.As(err, &own) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the context's limit: %v", err)
@@ -520,5 +522,36 @@ func TestAbandonedCalls(t *testing.T) {
 			t.Fatalf("%d calls are kept", n)
 		}
 		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// TestRoundTrips checks that a call is one request, and two if it is prepared.
+//
+// Evidence: remote · A tool call is one round trip, and two if somebody is asked
+func TestRoundTrips(t *testing.T) {
+	s, _ := newTestServer(t, withTools)
+	var requests atomic.Int64
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		s.ServeHTTP(w, r)
+	}))
+	t.Cleanup(h.Close)
+	tools := openAt(t, Options{URL: h.URL}).Tools()
+	requests.Store(0)
+	for i := range int64(5) {
+		q := request("append", fileArgs{Path: "f", Text: "x"})
+		mustCall[string](t, tools, q, ToolHandlers{})
+		if n := requests.Load(); n != 3*i+1 {
+			t.Fatalf("%d requests", n)
+		}
+		p, err := tools.Prepare(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Digest = p.Digest
+		mustCall[string](t, tools, q, ToolHandlers{})
+		if n := requests.Load(); n != 3*i+3 {
+			t.Fatalf("%d requests", n)
+		}
 	}
 }

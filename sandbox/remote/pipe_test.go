@@ -3,10 +3,8 @@ package remote
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -20,20 +18,13 @@ import (
 
 // toolhost is the main of the far side in these tests.
 func toolhost(dir string) int {
-	err := ServePipe(context.Background(), stdio{}, PipeConfig{Dir: dir, Sandbox: plain(), Tools: openFileTools})
+	err := ServePipe(context.Background(), Stdio(), PipeConfig{Dir: dir, Sandbox: plain(), Tools: openFileTools})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return 0
 }
-
-// stdio is standard input and output.
-type stdio struct{}
-
-func (stdio) Read(b []byte) (int, error)  { return os.Stdin.Read(b) }
-func (stdio) Write(b []byte) (int, error) { return os.Stdout.Write(b) }
-func (stdio) Close() error                { return errors.Join(os.Stdin.Close(), os.Stdout.Close()) }
 
 // far returns a command that runs a toolhost over a directory, after a script.
 func far(dir, before string) []string {
@@ -264,8 +255,3 @@ func FuzzHello(f *testing.F) {
 		_ = told("x", h.said)
 	})
 }
-
-var (
-	_ io.ReadWriteCloser = stdio{}
-	_                    = json.Marshal
-)

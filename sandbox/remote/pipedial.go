@@ -25,6 +25,7 @@ const dialPatience = 2 * time.Minute
 // what it wrote to standard error. ctx bounds only the opening; without a deadline it waits for two
 // minutes. Close ends the far side and then the command.
 //
+// The workspace is in place: it cannot be forked, reviewed or exported (sandbox.ErrInPlace).
 // The connection is the command's: when that ends, the far side ends, and calls that ran fail with
 // [ErrLost].
 func DialCommand(ctx context.Context, argv ...string) (*Sandbox, error) {

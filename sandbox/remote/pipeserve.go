@@ -48,6 +48,16 @@ func ServePipe(ctx context.Context, pipe io.ReadWriteCloser, cfg PipeConfig) err
 	return nil
 }
 
+// Stdio returns standard input and output as a pipe for [ServePipe]. The program must print nothing
+// to standard output then; standard error is free.
+func Stdio() io.ReadWriteCloser { return stdio{} }
+
+type stdio struct{}
+
+func (stdio) Read(b []byte) (int, error)  { return os.Stdin.Read(b) }
+func (stdio) Write(b []byte) (int, error) { return os.Stdout.Write(b) }
+func (stdio) Close() error                { return errors.Join(os.Stdin.Close(), os.Stdout.Close()) }
+
 func servePipe(ctx context.Context, conn *pipeConn, cfg PipeConfig) (err error) {
 	if cfg.Dir == "" {
 		return errors.New("PipeConfig needs Dir")

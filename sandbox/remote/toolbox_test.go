@@ -198,7 +198,13 @@ func mustCall[T any](t *testing.T, tools *Tools, q ToolRequest, h ToolHandlers) 
 //
 // Evidence: remote · Tool calls run next to the sandbox, with progress, questions and long texts
 func TestTools(t *testing.T) {
-	s, url := newTestServer(t, withTools)
+	for _, tier := range []sandbox.Tier{sandbox.TierNamespaces, sandbox.TierNone} {
+		t.Run(tier.String(), func(t *testing.T) { checkTools(t, granted(t, tier)) })
+	}
+}
+
+func checkTools(t *testing.T, cfg sandbox.Config) {
+	s, url := newTestServer(t, func(c *Config) { withTools(c); c.Sandbox = cfg })
 	sb := openAt(t, Options{URL: url, Dir: workspace(t)})
 	tools := sb.Tools()
 	specs, err := tools.Specs(t.Context())

@@ -31,7 +31,7 @@ import (
 // holds on the server too.
 func (t *Tools) Call(ctx context.Context, q ToolRequest, h ToolHandlers) (json.RawMessage, error) {
 	if at, ok := ctx.Deadline(); ok {
-		if left := max(time.Until(at), 1); q.Timeout == 0 || left < q.Timeout {
+		if left := max(time.Until(at), 1); q.Timeout <= 0 || left < q.Timeout {
 			q.Timeout = left
 		}
 	}
@@ -119,10 +119,11 @@ func (t *Tools) run(ctx context.Context, path string, q callRequest, h ToolHandl
 	call.ctx, over = context.WithCancel(reading)
 	defer context.AfterFunc(ctx, func() {
 		t.c.spawn(func() {
-			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			late := errors.Is(ctx.Err(), context.DeadlineExceeded)
+			if late {
 				_ = wait.For(call.ctx, deadlineWait)
 			}
-			call.abort()
+			call.abort(late)
 		})
 		time.AfterFunc(cancelWait, func() { stop(context.Cause(ctx)) })
 	})()
@@ -131,6 +132,9 @@ func (t *Tools) run(ctx context.Context, path string, q callRequest, h ToolHandl
 	over()
 	call.asks.Wait()
 	if err != nil {
+		if t.c.ctx.Err() != nil {
+			err = fmt.Errorf("%w: %w", sandbox.ErrClosed, err)
+		}
 		return nil, call.failed(err)
 	}
 	t.c.acks.add(id)
@@ -149,20 +153,21 @@ func (f *caller) failed(err error) error {
 		return err
 	}
 	f.c.acks.add(f.id)
-	f.c.spawn(f.abort) // nobody waits for it
+	f.c.spawn(func() { f.abort(false) }) // nobody waits for it
 	if errors.Is(err, ErrLost) {
 		return err
 	}
 	return fmt.Errorf("%w and may have run: %w", ErrLost, err)
 }
 
-// abort ends the call on the server.
-func (f *caller) abort() {
+// abort ends the call on the server, because of its deadline or another reason.
+func (f *caller) abort(late bool) {
+	if f.known.Load() {
+		return
+	}
 	ctx, cancel := context.WithTimeout(f.c.ctx, f.c.patience)
 	defer cancel()
-	if !f.known.Load() {
-		_ = f.c.call(ctx, "POST", "/v1/calls/"+f.id+"/cancel", nil, nil)
-	}
+	_ = f.c.call(ctx, "POST", fmt.Sprintf("/v1/calls/%s/cancel?late=%t", f.id, late), nil, nil)
 }
 
 // read reads the log until it ends or is cut off. As long as it is unknown whether the server has

@@ -61,10 +61,14 @@ func (t *ToolServer) ServeHTTP(w http.ResponseWriter, r *http.Request) { t.s.Ser
 func (t *ToolServer) Close() error { return t.s.Close() }
 
 // NewTools returns the client of a [ToolServer]. rt makes its requests; paths are relative to any
-// host. An error of rt means that the request may have arrived, except a *net.OpError with Op
-// "dial", and is answered by another try for patience. The tools end with ctx.
+// host. A request that failed is made again for patience, unless the error is [Permanent]. It may
+// have arrived, unless the error is a *net.OpError with Op "dial". The tools end with ctx.
 func NewTools(ctx context.Context, rt http.RoundTripper, patience time.Duration) *Tools {
 	c := &client{base: "http://tools", http: &http.Client{Transport: rt}, patience: patience, id: soleID}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	return &Tools{c: c}
 }
+
+// Permanent marks an error of the http.RoundTripper of [NewTools] as one that another try cannot
+// change.
+func Permanent(err error) error { return final{err} }

@@ -168,9 +168,16 @@ func (s *Sandbox) Restore(ctx context.Context, to sandbox.Point) error {
 // command may do beyond its sandbox, and the workspace is a snapshot.
 var errNoGrant = errors.New("its workspace is a snapshot's, which exists inside the sandbox only; export the changes and run the command on those")
 
+// errFarSide is the same for a workspace at the other end of a pipe.
+var errFarSide = errors.New("the far side decides what commands may do; change the configuration of its sandbox")
+
 // Approve fails, as for every workspace that is a snapshot.
 func (s *Sandbox) Approve(cmd sandbox.Cmd, _ sandbox.Terms) (sandbox.Approval, error) {
-	return sandbox.Approval{}, fmt.Errorf("sandbox: approve %q: %w", first(cmd.Args), errNoGrant)
+	err := errNoGrant
+	if s.c.pipe != nil {
+		err = errFarSide
+	}
+	return sandbox.Approval{}, fmt.Errorf("sandbox: approve %q: %w", first(cmd.Args), err)
 }
 
 // ExecApproved fails: no token belongs to this sandbox.
