@@ -60,7 +60,7 @@ func TestPoolIsBounded(t *testing.T) {
 				t.Error(err)
 			}
 			// Keep leases until the limit is reached: a slow machine grants them slowly.
-			for wait := time.Now().Add(20 * time.Second); most.Load() < 3 && time.Now().Before(wait); {
+			for wait := time.Now().Add(time.Minute); most.Load() < 3 && time.Now().Before(wait); {
 				time.Sleep(time.Millisecond)
 			}
 			now.Add(-1)

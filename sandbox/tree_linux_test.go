@@ -312,7 +312,11 @@ done`, outside)}})
 	defer swap.Kill()
 	tree := aTree(t, sb)
 	read, made := 0, 0
-	for end := time.Now().Add(tier.Pick(300*time.Millisecond, time.Second, time.Minute)); time.Now().Before(end); {
+	goesOn := func(begun time.Time) bool {
+		took := time.Since(begun)
+		return took < tier.Pick(300*time.Millisecond, time.Second, time.Minute) || (read == 0 || made == 0) && took < 2*time.Minute
+	}
+	for begun := time.Now(); goesOn(begun); {
 		viewOf(t, tree, func(root *os.Root) error {
 			for _, name := range []string{"d/f", "abs/f", "rel/f", "root/" + outside + "/f", "cwd/f", "fifo", "d", "b", "self/self/f", "loop/loop/loop/../f"} {
 				b, err := regular.ReadIn(root, name, 1<<20)

@@ -57,28 +57,32 @@ func (s standing) within(was standing) bool {
 	return ok
 }
 
-// stand takes the counts now. scratch is where sandboxes keep their files.
-func stand(t *testing.T, scratch string) (s standing) {
+// stand takes the counts now. scratch is where sandboxes keep their files. The result whole is
+// false if a process that it looked at has just ended.
+func stand(t *testing.T, scratch string) (s standing, whole bool) {
 	t.Helper()
-	s.broker, s.goroutines = theBrokerOf(t, os.Getpid()), runtime.NumGoroutine()
+	s.broker, s.goroutines, whole = theBrokerOf(t, os.Getpid()), runtime.NumGoroutine(), true
+	of := func(pid int, name string) string {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, name))
+		whole = whole && err == nil
+		return string(b)
+	}
 	for _, pid := range childrenOf(t, s.broker) {
 		s.children++
-		if st := proctree.ParseStatus([]byte(read(t, fmt.Sprintf("/proc/%d/status", pid)))); st["NSpid"] == strconv.Itoa(pid) {
+		if st := proctree.ParseStatus([]byte(of(pid, "status"))); st["NSpid"] == strconv.Itoa(pid) && !strings.HasPrefix(st["State"], "Z") {
 			s.forkServer = pid
 		}
 	}
 	for i, pid := range []int{os.Getpid(), s.broker, s.forkServer} {
 		fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole = whole && err == nil
 		s.descriptors[i] = len(fds)
-		kib, _, _ := strings.Cut(proctree.ParseStatus([]byte(read(t, fmt.Sprintf("/proc/%d/status", pid))))["RssAnon"], " ")
+		kib, _, _ := strings.Cut(proctree.ParseStatus([]byte(of(pid, "status")))["RssAnon"], " ")
 		n, _ := strconv.Atoi(kib)
 		s.memory[i] = n >> 10
 	}
 	for i, pid := range []int{os.Getpid(), s.broker} {
-		s.mounts[i] = strings.Count(read(t, fmt.Sprintf("/proc/%d/mountinfo", pid)), "\n")
+		s.mounts[i] = strings.Count(of(pid, "mountinfo"), "\n")
 	}
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/ns/mnt", s.broker))
 	in := map[string]bool{}
@@ -95,6 +99,17 @@ func stand(t *testing.T, scratch string) (s standing) {
 		t.Fatal(err)
 	}
 	s.files = len(left)
+	return s, whole
+}
+
+// stands takes the counts of a host whose broker has a fork server.
+func stands(t *testing.T) (s standing) {
+	t.Helper()
+	dir := t.TempDir()
+	eventually(t, "counts of processes that stay", func() (whole bool) {
+		s, whole = stand(t, dir)
+		return whole && s.forkServer != 0
+	})
 	return s
 }
 
@@ -244,8 +259,9 @@ func TestThousandsOfLives(t *testing.T) {
 		})
 		eventually(t, what, func() bool {
 			debug.FreeOSMemory()
-			now = stand(t, scratch)
-			return ok(now)
+			var whole bool
+			now, whole = stand(t, scratch)
+			return whole && ok(now)
 		})
 		return now
 	}

@@ -21,7 +21,7 @@ func TestNurseryDeath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := stand(t, t.TempDir())
+	before := stands(t)
 	last := before.forkServer
 	for range 5 {
 		done := make(chan error, 4)
@@ -45,7 +45,7 @@ func TestNurseryDeath(t *testing.T) {
 		}
 		// Up to four sandboxes may have been made before it was found dead.
 		open(t, sandbox.Config{}).Close()
-		now := stand(t, t.TempDir())
+		now := stands(t)
 		if now.forkServer == last || now.broker != before.broker {
 			t.Fatalf("broker %d, fork server %d; they were %d and %d", now.broker, now.forkServer, before.broker, last)
 		}
@@ -59,7 +59,7 @@ func TestNurseryDeath(t *testing.T) {
 		t.Error(err)
 	}
 	eventually(t, "end of all children but the fork server and a sandbox", func() bool {
-		now := stand(t, t.TempDir())
+		now := stands(t)
 		return now.children <= before.children && now.descriptors[1] <= before.descriptors[1]+1
 	})
 }

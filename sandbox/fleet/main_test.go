@@ -24,13 +24,13 @@ func TestMain(m *testing.M) {
 // engines runs a test with both engines, each with short timeouts.
 func engines(t *testing.T, test func(t *testing.T, e fleet.Engine)) {
 	t.Run("local", func(t *testing.T) {
-		e := fleet.NewLocal(fleet.LocalConfig{AckWait: 2 * time.Second, Presence: 3 * time.Second})
+		e := fleet.NewLocal(fleet.LocalConfig{AckWait: 5 * time.Second, Presence: 6 * time.Second})
 		t.Cleanup(func() { e.Close() })
 		test(t, e)
 	})
 	t.Run("nats", func(t *testing.T) {
 		s := embedded(t, fleet.ServerConfig{NoSync: true})
-		test(t, connect(t, fleet.NATSConfig{Server: s, AckWait: 2 * time.Second, Presence: 3 * time.Second}))
+		test(t, connect(t, fleet.NATSConfig{Server: s, AckWait: 5 * time.Second, Presence: 6 * time.Second}))
 	})
 }
 

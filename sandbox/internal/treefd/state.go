@@ -38,8 +38,9 @@ func (v *View) Release() error {
 }
 
 // busyPatience is the time for which fence tries again. A file that was closed a moment ago may
-// still be open in a process that this one is starting, until that process executes its program.
-const busyPatience = time.Second
+// still be open in a process that this one is starting, until that process executes its program. On
+// a busy machine that may take more than a second.
+const busyPatience = 5 * time.Second
 
 // fence makes the view read-only.
 func (v *View) fence(ctx context.Context) error {
