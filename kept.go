@@ -156,7 +156,8 @@ func (c *Coder) openCheckpoints() (err error) {
 	return err
 }
 
-// switching is the store that the Coder has at the moment.
+// switching is the store that the Coder has at the moment. It tells the index what it restores,
+// which may see that only later.
 type switching struct{ c *Coder }
 
 // Snapshot implements agent.Checkpointer.
@@ -166,7 +167,13 @@ func (s switching) Snapshot(ctx context.Context, label string) (string, error) {
 
 // Restore implements agent.Checkpointer.
 func (s switching) Restore(ctx context.Context, id string) (string, error) {
-	return s.c.Store.Restore(ctx, id)
+	undo, err := s.c.Store.Restore(ctx, id)
+	if changed := s.c.changed; err == nil && changed != nil {
+		if paths, err := s.c.Store.Changes(ctx, undo, id); err != nil || len(paths) > 0 {
+			changed(paths...) // of unknown paths, that means all
+		}
+	}
+	return undo, err
 }
 
 // label records in a session's options where the session works.

@@ -204,9 +204,7 @@ func (c *Coder) open(ctx context.Context, opts *Options) error {
 		if err = c.openCheckpoints(); err != nil {
 			return err
 		}
-		if acfg.Checkpointer = c.Store; c.kept != nil {
-			acfg.Checkpointer = switching{c}
-		}
+		acfg.Checkpointer = switching{c}
 	}
 	if opts.SubAgents != NoSubAgents {
 		cfg.Proc.Agent = &agent.Config{Model: opts.Model}

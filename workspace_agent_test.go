@@ -38,7 +38,13 @@ type wired struct {
 // over makes an agent over a workspace.
 func over(t *testing.T, w luthier.Workspace) *wired {
 	t.Helper()
-	a := newWired(t, w.Sandbox(), "", luthier.Options{Workspace: w})
+	return overWith(t, w, luthier.Options{})
+}
+
+func overWith(t *testing.T, w luthier.Workspace, opts luthier.Options) *wired {
+	t.Helper()
+	opts.Workspace = w
+	a := newWired(t, w.Sandbox(), "", opts)
 	var err error
 	a.tree, err = treeOf(t.Context(), a.box)
 	must(t, err)
@@ -46,12 +52,15 @@ func over(t *testing.T, w luthier.Workspace) *wired {
 	return a
 }
 
-// newWired makes an agent that may do everything.
+// newWired makes an agent that may do everything, or whose host allows everything if opts name an
+// autonomy.
 func newWired(t *testing.T, box sandbox.Sandbox, dir string, opts luthier.Options) *wired {
 	t.Helper()
 	w := &wired{name: box.Dir(), box: box, model: &turns{}, session: agent.NewSession()}
-	opts.Model, opts.StateDir = w.model, t.TempDir()
-	opts.Customize = func(_ *coding.Config, cfg *agent.Config) { cfg.Policy = nil }
+	opts.Model, opts.StateDir, opts.Ask = w.model, t.TempDir(), allowAll
+	if opts.Autonomy == agent.AutonomyAsk {
+		opts.Customize = func(_ *coding.Config, cfg *agent.Config) { cfg.Policy = nil }
+	}
 	var err error
 	w.coder, err = luthier.New(t.Context(), dir, opts)
 	must(t, err)
@@ -87,7 +96,8 @@ func (w *wired) Play(ctx context.Context, calls []workspacetest.Call) ([]workspa
 		script = append(script, agenttest.Call(fmt.Sprint("c", i), c.Tool, string(c.Args)))
 	}
 	w.model.script = agenttest.Script(append(script, agenttest.Text("done"))...)
-	if err := w.coder.Index.Wait(ctx); err != nil { // what search answers must not depend on time
+	// In place the index watches the directory: what search answers must not depend on when.
+	if err := errors.Join(w.coder.Index.Wait(ctx), w.coder.Index.Update(ctx)); err != nil {
 		return nil, err
 	}
 	var got []workspacetest.Result
@@ -131,5 +141,18 @@ func (w *wired) Close() error {
 		}
 	}
 	w.closing = nil
+	return nil
+}
+
+func toolNamed(t *testing.T, w *coding.Workspace, name string) agent.Tool {
+	t.Helper()
+	list, err := w.Tools()
+	must(t, err)
+	for _, tool := range list {
+		if tool.Spec().Name == name {
+			return tool
+		}
+	}
+	t.Fatalf("there is no tool %s", name)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/luthier-dev/luthier"
+	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/internal/workspacetest"
 	"github.com/luthier-dev/luthier/sandbox"
@@ -44,6 +45,8 @@ var arrangements = []arrangement{
 	{name: "fork", open: openFork(1)},
 	{name: "fork of a fork", open: openFork(2)},
 	{name: "fork, adopted", open: openAdopted},
+	{name: "dry run", open: openDry},
+	{name: "dry run in place", caps: workspacetest.Caps{InPlace: true}, open: openDryInPlace, long: true},
 	{name: "copy", open: openCopy, long: true},
 }
 
@@ -59,6 +62,16 @@ func openSnapshot(t *testing.T, dir string) workspacetest.Workspace {
 
 func openCommit(t *testing.T, dir string) workspacetest.Workspace {
 	return over(t, opened(t, luthier.Commit(dir, "HEAD")))
+}
+
+// openDry makes an agent whose commands run in trials, which the host then commits.
+func openDry(t *testing.T, dir string) workspacetest.Workspace {
+	return overWith(t, opened(t, luthier.Snapshot(dir)), luthier.Options{Autonomy: agent.AutonomyDry})
+}
+
+func openDryInPlace(t *testing.T, dir string) workspacetest.Workspace {
+	box := localBox(t, sandbox.Config{Dir: dir, Unprotect: []string{".git"}})
+	return newWired(t, box, dir, luthier.Options{Sandbox: box, Autonomy: agent.AutonomyDry})
 }
 
 // openCopy opens a sandbox of a tier that has no overlays.
