@@ -145,8 +145,6 @@ func (c *Coder) adopt(ctx context.Context, fork Workspace) error {
 	if err := c.on.workspace.Adopt(ctx, fork); err != nil {
 		return err
 	}
-	if c.changed != nil && len(paths) > 0 {
-		c.changed(paths...)
-	}
+	c.tell(paths)
 	return nil
 }

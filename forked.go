@@ -273,11 +273,17 @@ func (c *Coder) forkedSubAgents(cfg *coding.Config, opts *Options) (agent.Tool, 
 		return c.overFork(at, sub, opts)
 	}}
 	cfg.Proc.Fork = c.forks.begin
-	return c.forks.tool(func(paths []string) {
-		if c.changed != nil {
-			c.changed(paths...)
-		}
-	})
+	return c.forks.tool(c.tell)
+}
+
+// tell lets the index know what changed.
+func (c *Coder) tell(paths []string) {
+	if c.told == nil || len(paths) == 0 {
+		return
+	}
+	if changed := c.told.Features().Changed; changed != nil {
+		changed(paths...)
+	}
 }
 
 // overFork opens the coding tools over a fork.

@@ -73,7 +73,7 @@ func settled(t testing.TB, x *retrieval.Index) {
 	for start := time.Now(); ; time.Sleep(5 * time.Millisecond) {
 		if st := x.Status(); !slices.ContainsFunc(st.Layers, young) {
 			return
-		} else if time.Since(start) > 30*time.Second {
+		} else if time.Since(start) > time.Minute {
 			t.Fatalf("the index is not ready:\n%v", st)
 		}
 	}

@@ -133,8 +133,8 @@ type Coder struct {
 	kept      *kept // nil in place, and with Options.NoCheckpoints
 	used      bool  // a session works with what is kept
 	opts      *Options
-	changed   func(paths ...string) // tells the index what changed; nil without one
-	forks     *forks                // with Forked
+	told      coding.Index // learns what changed; nil without one
+	forks     *forks       // with Forked
 	ownsBox   bool
 	ownsIndex bool
 }
@@ -221,9 +221,7 @@ func (c *Coder) open(ctx context.Context, opts *Options) error {
 		acfg.Ask = oneAtATime(acfg.Ask)
 		cfg.Proc.Trial = askAfterTrial(acfg.Ask)
 	}
-	if cfg.Index != nil {
-		c.changed = cfg.Index.Features().Changed
-	}
+	c.told = cfg.Index
 	more := opts.Tools
 	if opts.SubAgents == Forked {
 		adopt, err := c.forkedSubAgents(&cfg, opts)

@@ -64,7 +64,7 @@ func TestEmbedder(t *testing.T) {
 	dir, cache := tree(t, files), t.TempDir()
 	var texts atomic.Int64
 	x := open(t, dir, retrieval.Config{CacheDir: cache, Embedder: concepts(t, &texts)})
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		if got := first(t, x, "automobile"); got == "garage.go" {
 			break

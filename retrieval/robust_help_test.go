@@ -238,7 +238,7 @@ func allReady(t testing.TB, x *retrieval.Index) {
 // eventually waits until a condition becomes true.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited in vain until %s", what)
 		}

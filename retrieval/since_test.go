@@ -15,7 +15,7 @@ import (
 // changes after a scan has looked at the tree and before its result is written. What
 // Update has indexed must be found afterwards: the scan is older.
 //
-// Evidence: retrieval · A change that one process indexed survives an older scan of another
+// Evidence: retrieval · A change that one process has indexed survives an older scan of another
 func TestScanBesideUpdates(t *testing.T) {
 	dir, cache := tree(t, shop), t.TempDir()
 	put(t, dir, "old.go", animal("ostrich"))

@@ -135,6 +135,9 @@ func fillTCP() (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.(*net.TCPConn).SetWriteBuffer(256 << 10); err != nil { // whatever this host allows by itself
+		return nil, err
+	}
 	_ = c.SetWriteDeadline(time.Now().Add(20 * time.Millisecond))
 	_, err = c.Write(make([]byte, 16<<20))
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -258,7 +261,7 @@ func TestMemoryOfTheKernel(t *testing.T) {
 	const limit, quiet = 96 << 20, 48 << 20 // the rest is for the helper process itself
 	sb := watched(t, limit)
 	for _, name := range slices.Sorted(maps.Keys(holders)) {
-		exit := mustExec(t, sb, Cmd{Args: []string{self(t), name, "300", "wait"}, Env: []string{helperEnv + "=hold"}, Timeout: 40 * time.Second})
+		exit := mustExec(t, sb, Cmd{Args: []string{self(t), name, "300", "wait"}, Env: []string{helperEnv + "=hold"}, Timeout: 50 * time.Second})
 		if exit.Exceeded != ExceededMemory {
 			t.Errorf("%s: %v: %s%s", name, exit, exit.Stdout, exit.Stderr)
 		}

@@ -108,7 +108,7 @@ func running(t *testing.T, arg string) int {
 
 func await(t *testing.T, arg string, want int) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); running(t, arg) != want; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); running(t, arg) != want; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d processes sleep %s, want %d", running(t, arg), arg, want)
 		}

@@ -5,9 +5,8 @@ import (
 	"os/signal"
 )
 
-// interruptible makes child processes end at an interrupt, as usual. A shell that starts the tests
-// in the background has them ignore it, children inherit that, and a test that interrupts one would
-// wait for ever.
+// interruptible lets an interrupt end child processes. A shell that starts the tests in the
+// background makes them ignore interrupts, and children inherit that.
 func interruptible() {
 	if signal.Ignored(os.Interrupt) {
 		signal.Notify(make(chan os.Signal, 1), os.Interrupt) // a caught signal is not inherited

@@ -24,10 +24,17 @@ import (
 // calls run at once.
 type seeded struct {
 	wait    time.Duration
+	company int32 // the first answer waits until so many calls have run at once
 	running atomic.Int32
 	mu      sync.Mutex
 	most    int32
 	seeds   map[int64]bool
+}
+
+func (m *seeded) peak() int32 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.most
 }
 
 func (m *seeded) Name() string { return "seeded" }
@@ -46,6 +53,9 @@ func (m *seeded) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent
 		m.seeds[seed] = true
 		m.mu.Unlock()
 		defer m.running.Add(-1)
+		for end := time.Now().Add(time.Minute); m.peak() < m.company && time.Now().Before(end); {
+			time.Sleep(time.Millisecond)
+		}
 		select {
 		case <-time.After(m.wait):
 		case <-ctx.Done():
@@ -81,6 +91,9 @@ func TestChoices(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	for _, places := range []int{0, 1, 2} {
 		m := &seeded{wait: 5 * time.Millisecond}
+		if places == 0 {
+			m.company = 2
+		}
 		client := officialClient(t, m, serve.Config{MaxConcurrent: places})
 		params := ask(4)
 		want := []string{"0 seed 7 c7 7 7", "1 seed 8 c8 8 8", "2 seed 9 c9 9 9", "3 seed 10 c10 10 10"}

@@ -307,7 +307,8 @@ func TestKillFindsWhoHides(t *testing.T) {
 			sb := open(t, inDir(t, walled(t, sandbox.TierNamespaces)))
 			stays, hides := uniqueSleep(), uniqueSleep()
 			sh(t, sb, strings.ReplaceAll(tt.before, "%s", stays))
-			was := len(processesWith(t, stays))
+			was := strings.Count(tt.before, "%s")
+			eventually(t, "settling of what stays", func() bool { return len(processesWith(t, stays)) == was && orphaned(t, stays) })
 			p, err := sb.Start(t.Context(), sandbox.Cmd{Args: []string{"sh", "-c", hider(hides) + "; sleep 1000"}})
 			if err != nil {
 				t.Fatal(err)

@@ -141,7 +141,7 @@ func init() {
 		{name: "waits for the host", does: "listens where a host program will call", prog: attackProgram("wait-for-host", waitForHost), want: "", bit: func(b *bed) string {
 			why, _ := b.state["answered"].(string)
 			return why
-		}, args: func(b *bed) []string { return []string{freePort(b)} }, during: callIn},
+		}, during: callIn},
 	}
 }
 
@@ -222,7 +222,7 @@ func lookUp(a []string) error {
 		var d net.Dialer
 		return d.DialContext(ctx, a[0], a[1])
 	}}
-	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	_, err := r.LookupHost(ctx, "secret.example.com")
 	return err
@@ -318,25 +318,14 @@ func joinNet(a []string) error {
 	return unix.Connect(s, to)
 }
 
-// freePort returns a loopback port that nobody listens on.
-func freePort(b *bed) string {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	b.state["port"] = port
-	return port
-}
-
-// waitForHost listens on every address, reports that and waits for a caller.
-func waitForHost(a []string) error {
-	l, err := net.Listen("tcp4", "0.0.0.0:"+a[0])
+// waitForHost listens on every address, reports its port and waits for a caller.
+func waitForHost([]string) error {
+	l, err := net.Listen("tcp4", "0.0.0.0:0")
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile("ready", nil, 0o644); err != nil {
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	if err := errors.Join(os.WriteFile("port", []byte(port), 0o644), os.Rename("port", "ready")); err != nil {
 		return err
 	}
 	go func() {
@@ -361,13 +350,15 @@ func waitForHost(a []string) error {
 // callIn connects from the host while the program listens.
 func callIn(b *bed) {
 	defer os.WriteFile(filepath.Join(b.dir, "done"), nil, 0o644)
+	var port []byte
 	for range 4000 {
-		if _, err := os.Stat(filepath.Join(b.dir, "ready")); err == nil {
+		var err error
+		if port, err = os.ReadFile(filepath.Join(b.dir, "ready")); err == nil {
 			break
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	c, err := net.DialTimeout("tcp4", "127.0.0.1:"+b.state["port"].(string), 5*time.Second)
+	c, err := net.DialTimeout("tcp4", "127.0.0.1:"+string(port), 5*time.Second)
 	if err != nil {
 		return
 	}

@@ -73,7 +73,8 @@ func (s *slowWriter) Close() error {
 func TestLatency(t *testing.T) {
 	srv := embedded(t, fleet.ServerConfig{NoSync: true, Listen: "127.0.0.1:0"})
 	far := func() fleet.Engine {
-		return connect(t, fleet.NATSConfig{URL: srv.URL(), AckWait: 3 * time.Second, Presence: 3 * time.Second,
+		return connect(t, fleet.NATSConfig{URL: srv.URL(), AckWait: 30 * time.Second, Presence: 30 * time.Second, // longer than a host waits for its turn
+
 			Options: []nats.Option{nats.SetCustomDialer(slowDialer{80 * time.Millisecond})}})
 	}
 	near := connect(t, fleet.NATSConfig{Server: srv})

@@ -17,7 +17,7 @@ func setUpLink(addr string) error {
 	if addr == "" {
 		return nil
 	}
-	for range 1000 {
+	for range 6000 {
 		link, err := netlink.LinkByName(inner)
 		if err != nil {
 			time.Sleep(10 * time.Millisecond)
@@ -33,7 +33,7 @@ func setUpLink(addr string) error {
 		}
 		return errors.Join(netlink.LinkSetUp(lo), netlink.AddrAdd(link, a), netlink.LinkSetUp(link))
 	}
-	return fmt.Errorf("link %s did not appear within 10 s", inner)
+	return fmt.Errorf("link %s did not appear within a minute", inner)
 }
 
 // setUpBridge makes the bridge that all cables connect to, in this network namespace.

@@ -232,7 +232,7 @@ func TestLeaseOfHostCutOff(t *testing.T) {
 		return
 	}
 	w := newWorld(t, 1)
-	s, err := fleet.NewClient(w.engine, "test").Open(t.Context(), fleet.Request{TTL: 2 * time.Second, Spec: fleet.Spec{Class: "h1"}})
+	s, err := fleet.NewClient(w.engine, "test").Open(t.Context(), fleet.Request{TTL: 5 * time.Second, Spec: fleet.Spec{Class: "h1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestLeaseOfHostCutOff(t *testing.T) {
 	if exit, err := s.Exec(t.Context(), sandbox.Cmd{Args: []string{"echo", "still here"}}); err != nil || strings.TrimSpace(exit.Stdout.String()) != "still here" {
 		t.Fatalf("after a short cut: %+v, %v", exit, err)
 	}
-	w.cut(w.hosts[0], 9*time.Second)
+	w.cut(w.hosts[0], 12*time.Second)
 	select {
 	case err := <-ended:
 		if !errors.Is(err, fleet.ErrLost) {

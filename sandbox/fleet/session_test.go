@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -84,8 +86,16 @@ func TestSessionCommandCanceled(t *testing.T) {
 		present(t, e, 1)
 		s := openSession(t, e, fleet.Request{})
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { time.Sleep(300 * time.Millisecond); cancel() }()
-		exit, err := s.Exec(ctx, sh("echo begun; sleep 1000"))
+		begun := filepath.Join(t.TempDir(), "begun")
+		go func() {
+			defer cancel()
+			for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+				if _, err := os.Stat(begun); err == nil {
+					return
+				}
+			}
+		}()
+		exit, err := s.Exec(ctx, sh("echo begun; touch "+begun+"; sleep 1000"))
 		if !errors.Is(err, context.Canceled) || exit == nil || !exit.Canceled || exit.Stdout.String() != "begun\n" {
 			t.Errorf("%+v, %v", exit, err)
 		}

@@ -60,8 +60,8 @@ func (c *call) sendWhole(kind byte, v any) error {
 	if err != nil {
 		return err
 	}
-	if len(data) > maxFrame {
-		return fmt.Errorf("a message of %d bytes, more than %d", len(data), maxFrame)
+	if len(data) > maxWhole {
+		return fmt.Errorf("a message of %d bytes, more than %d", len(data), maxWhole)
 	}
 	c.send(kind, data)
 	return nil

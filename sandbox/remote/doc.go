@@ -71,5 +71,5 @@
 // connection over a network must use TLS; with client certificates no token is needed. The client
 // believes the server about isolation, results and reviews, but writes nothing outside the
 // directory that it exports to. What a toolbox sends is read with limits: 16 MiB a result, 1 MiB a
-// message. Over a pipe there is no token: whoever can start the command has what it gives.
+// frame. Over a pipe there is no token: whoever can start the command has what it gives.
 package remote

@@ -354,9 +354,10 @@ func TestLeaseRunsOut(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
 	s, url := newTestServer(t, nil)
-	sb := openAt(t, Options{URL: url, TTL: time.Second})
-	time.Sleep(3 * time.Second) // several lease times
-	sh(t, sb, "true")           // the lease is renewed while the client exists
+	const ttl = 5 * time.Second // longer than a client waits for its turn to renew
+	sb := openAt(t, Options{URL: url, TTL: ttl})
+	time.Sleep(ttl + time.Second)
+	sh(t, sb, "true") // the lease is renewed while the client exists
 	p, err := sb.Start(t.Context(), sandbox.Cmd{Args: []string{"sleep", "1000"}})
 	if err != nil {
 		t.Fatal(err)

@@ -161,52 +161,59 @@ func (s *Server) recover(a *account) error {
 	})
 }
 
+// handle registers a request with a JSON answer.
+func (s *Server) handle(pattern string, f func(a *account, r *http.Request) (any, error)) {
+	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		a, err := s.enter(r)
+		if err != nil {
+			fail(w, err)
+			return
+		}
+		defer s.work.Done()
+		v, err := f(a, r)
+		if err != nil {
+			fail(w, err)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(v)
+	})
+}
+
 func (s *Server) routes() {
 	s.mux = http.NewServeMux()
-	handle := func(pattern string, f func(a *account, r *http.Request) (any, error)) {
-		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			a, err := s.enter(r)
-			if err != nil {
-				fail(w, err)
-				return
-			}
-			defer s.work.Done()
-			v, err := f(a, r)
-			if err != nil {
-				fail(w, err)
-				return
-			}
-			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(v)
-		})
-	}
-	handle("POST /v1/missing", s.missing)
-	handle("PUT /v1/blobs/{hash}", s.putBlob)
-	handle("PUT /v1/sandboxes/{id}", s.open)
-	handle("POST /v1/sandboxes/{id}/lease", s.renew)
-	handle("DELETE /v1/sandboxes/{id}", s.release)
-	handle("GET /v1/sandboxes/{id}/changes", s.changes)
-	handle("GET /v1/sandboxes/{id}/review", s.review)
-	handle("PUT /v1/sandboxes/{id}/forks/{fork}", s.fork)
-	handle("POST /v1/sandboxes/{id}/adopt/{fork}", s.adopt)
-	handle("POST /v1/sandboxes/{id}/restore", s.restore)
-	handle("PUT /v1/sandboxes/{id}/outputs/{out}", s.makeOutput)
-	handle("DELETE /v1/outputs/{out}", s.dropOutput)
-	handle("PUT /v1/sandboxes/{id}/commands/{run}", s.start)
-	handle("GET /v1/sandboxes/{id}/checkpoints", s.checkpoints)
-	handle("GET /v1/sandboxes/{id}/instructions", s.instructions)
-	handle("POST /v1/sandboxes/{id}/prepare", s.prepare)
-	handle("POST /v1/calls/{call}/answers/{n}", s.answer)
-	handle("POST /v1/calls/{call}/cancel", s.cancelCall)
-	handle("DELETE /v1/calls/{call}", s.acknowledgeCall)
-	handle("POST /v1/commands/{run}/stdin", s.stdin)
-	handle("POST /v1/commands/{run}/signal", s.signal)
-	handle("POST /v1/commands/{run}/kill", s.kill)
-	handle("DELETE /v1/commands/{run}", s.acknowledge)
+	s.handle("POST /v1/missing", s.missing)
+	s.handle("PUT /v1/blobs/{hash}", s.putBlob)
+	s.handle("PUT /v1/sandboxes/{id}", s.open)
+	s.handle("POST /v1/sandboxes/{id}/lease", s.renew)
+	s.handle("DELETE /v1/sandboxes/{id}", s.release)
+	s.handle("GET /v1/sandboxes/{id}/changes", s.changes)
+	s.handle("GET /v1/sandboxes/{id}/review", s.review)
+	s.handle("PUT /v1/sandboxes/{id}/forks/{fork}", s.fork)
+	s.handle("POST /v1/sandboxes/{id}/adopt/{fork}", s.adopt)
+	s.handle("POST /v1/sandboxes/{id}/restore", s.restore)
+	s.handle("PUT /v1/sandboxes/{id}/outputs/{out}", s.makeOutput)
+	s.handle("DELETE /v1/outputs/{out}", s.dropOutput)
+	s.handle("PUT /v1/sandboxes/{id}/commands/{run}", s.start)
+	s.handle("POST /v1/commands/{run}/stdin", s.stdin)
+	s.handle("POST /v1/commands/{run}/signal", s.signal)
+	s.handle("POST /v1/commands/{run}/kill", s.kill)
+	s.handle("DELETE /v1/commands/{run}", s.acknowledge)
 	s.mux.HandleFunc("GET /v1/outputs/{out}/{hash}", s.serveOutput)
 	s.mux.HandleFunc("GET /v1/commands/{run}/log", func(w http.ResponseWriter, r *http.Request) {
 		s.serveLog(w, r, func(a *account) (*job, error) { return jobOf(find(s, s.runs, a, r.PathValue("run"))) })
 	})
+	s.toolRoutes()
+}
+
+// toolRoutes registers the requests about tools.
+func (s *Server) toolRoutes() {
+	s.handle("GET /v1/sandboxes/{id}/checkpoints", s.checkpoints)
+	s.handle("GET /v1/sandboxes/{id}/instructions", s.instructions)
+	s.handle("POST /v1/sandboxes/{id}/prepare", s.prepare)
+	s.handle("POST /v1/calls/{call}/answers/{n}", s.answer)
+	s.handle("POST /v1/calls/{call}/cancel", s.cancelCall)
+	s.handle("DELETE /v1/calls/{call}", s.acknowledgeCall)
 	s.mux.HandleFunc("GET /v1/sandboxes/{id}/tools", s.serveTools)
 	s.mux.HandleFunc("PUT /v1/sandboxes/{id}/calls/{call}", s.serveCall)
 	s.mux.HandleFunc("PUT /v1/sandboxes/{id}/checkpoints/{call}", s.serveCall)

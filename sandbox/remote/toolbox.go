@@ -111,8 +111,8 @@ type ToolOutput interface {
 	Progress(text string)
 	// Output sends output of a command.
 	Output(stream sandbox.Stream, data []byte)
-	// Ask asks the person at the client. Questions and answers are JSON values of less than 1 MiB;
-	// at most 16 questions of a call can be open. It fails if nobody there answers questions.
+	// Ask asks the person at the client. Questions and answers are JSON values of less than 512
+	// KiB; at most 16 questions of a call can be open. It fails if nobody there answers questions.
 	Ask(ctx context.Context, question json.RawMessage) (answer json.RawMessage, err error)
 	// Artifact sends a text that is too long for the result. The client fetches it by the returned
 	// hash, the SHA-256 in hexadecimal. A text that the server already has is stored once.

@@ -177,18 +177,18 @@ func (f *caller) read(ctx context.Context) error {
 		if err != nil {
 			return nil, final{err}
 		}
-		before := f.sent
 		resp, err := f.c.answer(req)
-		var stop final
-		switch {
-		case err == nil:
-			f.sent = true
-		case !errors.As(err, &stop):
-			var op *net.OpError
-			f.sent = before || !errors.As(err, &op) || op.Op != "dial"
-		}
+		f.sent = f.sent || arrived(err)
 		return resp, err
 	}, f.frame)
+}
+
+// arrived reports whether a request with this outcome may have had an effect on the server, which a
+// later answer may not know.
+func arrived(err error) bool {
+	var answer *wireError
+	var op *net.OpError
+	return !errors.As(err, &answer) && (!errors.As(err, &op) || op.Op != "dial")
 }
 
 // frame uses one frame. An error ends the reading.
@@ -284,8 +284,8 @@ func (f *caller) reply(q wireQuestion) {
 	if f.h.Ask != nil {
 		w.Answer, err = f.h.Ask(f.ctx, q.Question)
 	}
-	if err == nil && (len(w.Answer) > maxFrame || !json.Valid(w.Answer)) {
-		err = fmt.Errorf("the answer is not JSON of at most %d bytes", maxFrame)
+	if err == nil && (len(w.Answer) > maxWhole || !json.Valid(w.Answer)) {
+		err = fmt.Errorf("the answer is not JSON of at most %d bytes", maxWhole)
 	}
 	if err != nil {
 		w = wireAnswer{Error: toWire(err)}

@@ -25,6 +25,7 @@ const (
 	maxMessage = 32 << 20  // bytes of JSON: the manifest of some 200,000 files
 	maxReply   = 256 << 20 // bytes of JSON: the changes, findings and files of an export
 	maxFrame   = 1 << 20
+	maxWhole   = 512 << 10 // a frame that cannot be divided, as written
 	maxChunk   = 64 << 10
 	maxEntries = 500_000
 	maxBlob    = 4 << 30

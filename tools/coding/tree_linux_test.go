@@ -23,13 +23,24 @@ func boxes(t *testing.T, cfg Config, fs files) (snapshot, fork boxed) {
 func boxesOf(t *testing.T, dir string, cfg Config) (snapshot, fork boxed) {
 	t.Helper()
 	tier.Normal(t)
+	unchanged(t, dir)
+	return boxesIn(t, sandbox.Config{Snapshot: sandbox.SnapshotDir(dir)}, cfg)
+}
+
+// unchanged checks that a directory is the same at the end of the test.
+func unchanged(t *testing.T, dir string) {
+	t.Helper()
 	before := tree(t, dir)
 	t.Cleanup(func() {
 		if d := cmp.Diff(before, tree(t, dir)); d != "" {
 			t.Errorf("the directory below has changed (-before +after):\n%s", d)
 		}
 	})
-	box, err := sandbox.Local(t.Context(), sandbox.Config{Snapshot: sandbox.SnapshotDir(dir)})
+}
+
+func boxesIn(t *testing.T, at sandbox.Config, cfg Config) (snapshot, fork boxed) {
+	t.Helper()
+	box, err := sandbox.Local(t.Context(), at)
 	if err != nil {
 		t.Skip(err)
 	}
@@ -95,20 +106,32 @@ func (b boxed) sh(t testing.TB, command string) string {
 //
 // Evidence: coding · The file tools work on the tree that the commands of a snapshot or a fork see
 func TestOpenTree(t *testing.T) {
-	snapshot, fork := boxes(t, Config{}, files{"a.txt": "one\ntwo\n", "sub/b.go": "package b\n", ".gitignore": "*.log\n", "x.log": "two\n"})
-	for _, b := range []boxed{snapshot, fork} {
-		contains(t, do(t, b.Workspace, "read", args{"path": "a.txt"}), "2\ttwo")
-		do(t, b.Workspace, "edit", args{"path": b.Dir() + "/a.txt", "old": "two", "new": "three"})
-		do(t, b.Workspace, "write", args{"path": "new/c.txt", "content": "three\n"})
-		if got := b.sh(t, "cat a.txt new/c.txt; rm a.txt; echo three >d.txt; stat -c %u new/c.txt; id -u"); got != "one\nthree\nthree\n"+b.sh(t, "id -u; id -u") {
-			t.Errorf("commands see %q", got)
-		}
-		contains(t, do(t, b.Workspace, "list", args{}), "d.txt", "new/", "sub/")
-		if got := do(t, b.Workspace, "grep", args{"pattern": "thr|two", "mode": "files"}); got != "d.txt\nnew/c.txt\n(2 matching lines in 2 files)" {
-			t.Errorf("grep: %s", got)
-		}
-		refused(t, b.Workspace, "read", args{"path": "a.txt"}, "does not exist")
+	for _, kind := range []sandbox.Tier{sandbox.TierNone, sandbox.TierLandlock, sandbox.TierNamespaces} {
+		t.Run(kind.String(), func(t *testing.T) {
+			dir := t.TempDir()
+			files{"a.txt": "one\ntwo\n", "sub/b.go": "package b\n", ".gitignore": "*.log\n", "x.log": "two\n"}.write(t, dir)
+			unchanged(t, dir)
+			snapshot, fork := boxesIn(t, sandbox.Config{Snapshot: sandbox.SnapshotDir(dir), Floor: kind, Ceiling: kind}, Config{})
+			for _, b := range []boxed{snapshot, fork} {
+				filesOn(t, b)
+			}
+		})
 	}
+}
+
+func filesOn(t *testing.T, b boxed) {
+	t.Helper()
+	contains(t, do(t, b.Workspace, "read", args{"path": "a.txt"}), "2\ttwo")
+	do(t, b.Workspace, "edit", args{"path": b.Dir() + "/a.txt", "old": "two", "new": "three"})
+	do(t, b.Workspace, "write", args{"path": "new/c.txt", "content": "three\n"})
+	if got := b.sh(t, "cat a.txt new/c.txt; rm a.txt; echo three >d.txt; stat -c %u new/c.txt; id -u"); got != "one\nthree\nthree\n"+b.sh(t, "id -u; id -u") {
+		t.Errorf("commands see %q", got)
+	}
+	contains(t, do(t, b.Workspace, "list", args{}), "d.txt", "new/", "sub/")
+	if got := do(t, b.Workspace, "grep", args{"pattern": "thr|two", "mode": "files"}); got != "d.txt\nnew/c.txt\n(2 matching lines in 2 files)" {
+		t.Errorf("grep: %s", got)
+	}
+	refused(t, b.Workspace, "read", args{"path": "a.txt"}, "does not exist")
 }
 
 // TestTreeMemory checks where the notes of a tree are: in it, or in the host's directory under a

@@ -17,7 +17,7 @@ var aProject = files{
 	"notes.txt":         "old notes\n", "crlf.txt": "a\r\nb\r\n", ".gitignore": "*.log\n/made/\n", "x.log": "needle\n", "docs/a.md": "# A\n",
 }
 
-// aSession returns what an agent may do in aProject.
+// aSession holds calls that an agent may make in aProject.
 var aSession = []struct {
 	tool string
 	in   args

@@ -53,14 +53,21 @@ func TestKilledWhileWriting(t *testing.T) {
 	kills := tier.Pick(4, 10, 25)
 	rng := rand.New(rand.NewPCG(3, 4))
 	used := 0
-	for range kills {
+	for i := range kills {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), "HISTORY_TEST_WRITER="+r.dir, "HISTORY_TEST_CACHE="+cache,
 			"HISTORY_TEST_HEADS="+strings.Join(heads, " "))
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(30*time.Millisecond + time.Duration(rng.IntN(100_000))*time.Microsecond)
+		if i%2 == 1 { // a busy machine starts it slowly
+			for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+				if names, _ := filepath.Glob(filepath.Join(cache, "history-*")); len(names) > 0 {
+					break
+				}
+			}
+		}
+		time.Sleep(time.Duration(rng.IntN(100_000)) * time.Microsecond)
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}

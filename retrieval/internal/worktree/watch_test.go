@@ -49,7 +49,7 @@ func until(t *testing.T, w *Watcher, paths ...string) {
 	for _, p := range paths {
 		missing[p] = true
 	}
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(time.Minute)
 	for len(missing) > 0 {
 		select {
 		case b := <-w.Batches():
@@ -121,7 +121,7 @@ func wantRescan(t *testing.T, w *Watcher, reason string) {
 				}
 				return
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("no batch asked to rescan")
 		}
 	}

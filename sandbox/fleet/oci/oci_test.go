@@ -106,10 +106,17 @@ func TestContainers(t *testing.T) {
 	if exit := run(cmd); !exit.TimedOut || exit.Stdout.String() != "begun\n" {
 		t.Errorf("%+v", exit)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() { time.Sleep(time.Second); cancel() }()
-	if exit, err := b.Exec(ctx, sh("sleep 1000")); !errors.Is(err, context.Canceled) || exit == nil || !exit.Canceled {
-		t.Errorf("%+v, %v", exit, err)
+	for wait := time.Second; ; wait *= 3 {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(wait, cancel)
+		exit, err := b.Exec(ctx, sh("sleep 1000"))
+		if exit == nil && wait < 30*time.Second {
+			continue // it had not begun
+		}
+		if !errors.Is(err, context.Canceled) || exit == nil || !exit.Canceled {
+			t.Errorf("%+v, %v", exit, err)
+		}
+		break
 	}
 	dir := b.(*box).dir
 	if err := b.Close(); err != nil {

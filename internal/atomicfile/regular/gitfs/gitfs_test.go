@@ -19,6 +19,10 @@ func walk(dir string) (commits int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	return walkRepository(r)
+}
+
+func walkRepository(r *git.Repository) (commits int, err error) {
 	log, err := r.Log(&git.LogOptions{All: true})
 	if err != nil {
 		return 0, err

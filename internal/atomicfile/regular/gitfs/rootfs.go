@@ -1,7 +1,6 @@
 package gitfs
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -16,22 +15,16 @@ import (
 	"github.com/luthier-dev/luthier/internal/atomicfile/regular"
 )
 
-const (
-	// maxFile limits the size of a file that go-git reads as a whole: all but packs.
-	maxFile = 512 << 20
-	// maxInMemory limits the size of an object that go-git holds in memory.
-	maxInMemory = 32 << 20
-)
-
 // OpenIn opens the repository whose git directory is dir in a tree, for reading. It reads nothing
 // outside that directory: links that lead out of the tree are refused, a commondir is not read, and
-// neither are alternates. The tree must stay open while the repository is in use.
+// neither are alternates. What it reads is bounded. The tree must stay open while the repository is
+// in use.
 func OpenIn(root *os.Root, dir string) (*git.Repository, error) {
 	if info, err := root.Stat(filepath.FromSlash(dir)); err != nil || !info.IsDir() {
 		return nil, git.ErrRepositoryNotExists
 	}
-	s := filesystem.NewStorageWithOptions(&rootFS{root, path.Clean(dir)}, cache.NewObjectLRUDefault(), filesystem.Options{LargeObjectThreshold: maxInMemory})
-	return git.Open(s, nil)
+	s := filesystem.NewStorageWithOptions(&rootFS{root, path.Clean(dir)}, cache.NewObjectLRUDefault(), filesystem.Options{LargeObjectThreshold: maxObject})
+	return git.Open(objects{s}, nil)
 }
 
 // rootFS is a directory of a tree as a file system that only reads.
@@ -61,15 +54,11 @@ func (r *rootFS) OpenFile(name string, flag int, _ fs.FileMode) (billy.File, err
 	if r.borrows(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
-	f, err := regular.OpenIn(r.root, r.at(name), os.O_RDONLY)
+	f, info, err := regular.OpenInfoIn(r.root, r.at(name), os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
-	if info, err := f.Stat(); err != nil || info.Size() > maxFile && path.Ext(name) != ".pack" {
-		f.Close()
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("%w: it has more than %d bytes", regular.ErrTooLarge, maxFile)}
-	}
-	return &rootFile{file{f}, name}, nil
+	return bounded(&rootFile{file{f}, name}, name, info.Size())
 }
 
 // rootFile is an open file with its name in the file system.
