@@ -168,10 +168,9 @@ func (s switching) Snapshot(ctx context.Context, label string) (string, error) {
 // Restore implements agent.Checkpointer.
 func (s switching) Restore(ctx context.Context, id string) (string, error) {
 	undo, err := s.c.Store.Restore(ctx, id)
-	if changed := s.c.changed; err == nil && changed != nil {
-		if paths, err := s.c.Store.Changes(ctx, undo, id); err != nil || len(paths) > 0 {
-			changed(paths...) // of unknown paths, that means all
-		}
+	if err == nil {
+		paths, _ := s.c.Store.Changes(ctx, undo, id) // if they are not known, the index looks later
+		s.c.tell(paths)
 	}
 	return undo, err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/internal/workspacetest"
+	"github.com/luthier-dev/luthier/retrieval"
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
@@ -74,10 +75,18 @@ func openDryInPlace(t *testing.T, dir string) workspacetest.Workspace {
 	return newWired(t, box, dir, luthier.Options{Sandbox: box, Autonomy: agent.AutonomyDry})
 }
 
-// openCopy opens a sandbox of a tier that has no overlays.
+// openCopy opens a sandbox of a tier that has no overlays. Of a sandbox that the host opens, only
+// the host knows the repository.
 func openCopy(t *testing.T, dir string) workspacetest.Workspace {
 	box := localBox(t, sandbox.Config{Snapshot: sandbox.SnapshotDir(dir), Floor: sandbox.TierLandlock, Ceiling: sandbox.TierLandlock})
-	return over(t, opened(t, luthier.Box(box)))
+	tree, err := treeOf(t.Context(), box)
+	must(t, err)
+	t.Cleanup(func() { must(t, tree.Close()) })
+	index, err := retrieval.OpenTree(t.Context(), tree, retrieval.Config{CacheDir: t.TempDir(), GitDir: dir})
+	must(t, err)
+	w := overWith(t, opened(t, luthier.Box(box)), luthier.Options{Index: index})
+	w.closing = append(w.closing, index.Close)
+	return w
 }
 
 // openFork opens a fork of a fork, and so on, of a snapshot.
