@@ -44,7 +44,7 @@ func BestOf(ctx context.Context, c *Coder, n int, task string, grade func(ctx co
 	if n < 1 || grade == nil {
 		return nil, fmt.Errorf("luthier: best of several: %d attempts, grade %t; there must be at least one attempt, and a function that grades", n, grade != nil)
 	}
-	if c.on.tree == nil {
+	if !c.on.forks() {
 		return nil, fmt.Errorf("luthier: best of several: %s is a directory in place, which cannot be forked; set Options.Workspace, for instance to one that Open makes of Snapshot or Commit", c.on.name())
 	}
 	forks := make([]Workspace, 0, n)
@@ -137,8 +137,8 @@ func (c *Coder) adopt(ctx context.Context, fork Workspace) error {
 			paths = append(paths, ch.Path)
 		}
 	}
-	if c.Store != nil {
-		if _, err := c.Store.Snapshot(ctx, "before the changes of a fork"); err != nil {
+	if c.undo != nil {
+		if _, err := c.undo.Snapshot(ctx, "before the changes of a fork"); err != nil {
 			return err
 		}
 	}

@@ -33,7 +33,7 @@ const (
 // forks are the forks of finished sub-agents that the agent has not decided on yet.
 type forks struct {
 	of    Workspace
-	tools func(ctx context.Context, fork *treeWorkspace) (*forkTools, error)
+	tools func(ctx context.Context, fork Workspace) (*forkTools, error)
 
 	mu   sync.Mutex
 	next int
@@ -67,7 +67,7 @@ func (f *forks) begin(ctx context.Context) (*coding.SubFork, error) {
 	f.next++
 	name := fmt.Sprintf("fork-%d", f.next)
 	f.mu.Unlock()
-	parts, err := f.tools(ctx, at.(*treeWorkspace))
+	parts, err := f.tools(ctx, at)
 	if err != nil {
 		return nil, errors.Join(err, at.Close())
 	}
@@ -265,11 +265,11 @@ func (f *forks) describe(in adoptIn) agent.CallDescription {
 
 // forkedSubAgents makes the sub-agents of cfg work on forks, and returns the tool adopt.
 func (c *Coder) forkedSubAgents(cfg *coding.Config, opts *Options) (agent.Tool, error) {
-	if c.on.tree == nil {
+	if !c.on.forks() {
 		return nil, errors.New("Options.SubAgents is Forked, but a directory in place cannot be forked; set Options.Workspace, for instance to one that Open makes of Snapshot or Commit")
 	}
 	sub := *cfg
-	c.forks = &forks{of: c.on.workspace, tools: func(ctx context.Context, at *treeWorkspace) (*forkTools, error) {
+	c.forks = &forks{of: c.on.workspace, tools: func(ctx context.Context, at Workspace) (*forkTools, error) {
 		return c.overFork(at, sub, opts)
 	}}
 	cfg.Proc.Fork = c.forks.begin
@@ -287,10 +287,20 @@ func (c *Coder) tell(paths []string) {
 }
 
 // overFork opens the coding tools over a fork.
-func (c *Coder) overFork(at *treeWorkspace, cfg coding.Config, opts *Options) (*forkTools, error) {
+func (c *Coder) overFork(at Workspace, cfg coding.Config, opts *Options) (*forkTools, error) {
+	on := at.ground()
+	cfg.Proc.Sandbox, cfg.Proc.Agent, cfg.Proc.Fork = at.Sandbox(), nil, nil
+	if on.far != nil {
+		host := &farHost{on: on.far, artifacts: cfg.Artifacts, ask: opts.Question}
+		w, ts, err := host.farTools(c.state, cfg)
+		closing := func() error { return nil }
+		if w != nil {
+			closing = w.Close
+		}
+		return forkOffer(closing, ts, err, opts)
+	}
 	var index *retrieval.Index
 	if cfg.Index != nil && opts.Index == nil {
-		on := ground{tree: at.tree, workspace: at}
 		open := sync.OnceValues(func() (x *retrieval.Index, err error) {
 			index, err = on.index(context.Background(), c.indexConfig(opts))
 			return index, err
@@ -299,24 +309,28 @@ func (c *Coder) overFork(at *treeWorkspace, cfg coding.Config, opts *Options) (*
 	} else {
 		cfg.Index = nil
 	}
-	cfg.Proc.Sandbox, cfg.Proc.Agent, cfg.Proc.Fork = at.Sandbox(), nil, nil
-	w, err := coding.OpenTree(at.tree, cfg)
+	w, err := on.tools(cfg)
 	if err != nil {
 		return nil, err
 	}
 	ts, err := w.Tools()
-	var offered *tools.Registry
-	if err == nil {
-		offered, err = tools.NewRegistry(append(ts, opts.Tools...)...)
-	}
-	if err != nil {
-		return nil, errors.Join(err, w.Close())
-	}
-	return &forkTools{tools: offered.Tools(), close: func() error {
+	return forkOffer(func() error {
 		err := w.Close()
 		if index != nil {
 			err = errors.Join(err, index.Close())
 		}
 		return err
-	}}, nil
+	}, ts, err, opts)
+}
+
+// forkOffer joins the tools of a fork with those of the host. If there is an error, it closes them.
+func forkOffer(closing func() error, ts []agent.Tool, err error, opts *Options) (*forkTools, error) {
+	var offered *tools.Registry
+	if err == nil {
+		offered, err = tools.NewRegistry(append(ts, opts.Tools...)...)
+	}
+	if err != nil {
+		return nil, errors.Join(err, closing())
+	}
+	return &forkTools{tools: offered.Tools(), close: closing}, nil
 }

@@ -19,6 +19,7 @@ import (
 type ground struct {
 	dir       string        // the directory in place, without symbolic links
 	tree      *sandbox.Tree // the tree, if it is not a directory in place
+	far       *farWorkspace // the workspace, if it is on another machine
 	workspace Workspace     // what Options.Workspace says; nil if that is nothing
 }
 
@@ -36,20 +37,28 @@ func groundOf(dir string, opts *Options) (ground, error) {
 	case opts.NoSandbox:
 		return ground{}, errors.New("Options.NoSandbox runs programs in a directory in place, but Options.Workspace is another place; leave one out")
 	}
-	w, ok := opts.Workspace.(*treeWorkspace)
-	if !ok {
-		return ground{}, fmt.Errorf("Options.Workspace is a %T; make it with luthier.Open", opts.Workspace)
+	g := opts.Workspace.ground()
+	if g.far != nil && opts.Index != nil {
+		return ground{}, errors.New("Options.Index is set, but Options.Workspace is on another machine, where its index is; leave Index out")
 	}
-	if w.at.kind == inPlace {
-		return ground{dir: w.at.Dir, workspace: w}, nil
-	}
-	return ground{tree: w.tree, workspace: w}, nil
+	return g, nil
+}
+
+// inPlace reports whether the ground is a directory of this machine in place.
+func (g *ground) inPlace() bool { return g.tree == nil && g.far == nil }
+
+// forks reports whether the ground is one that can be forked.
+func (g *ground) forks() bool {
+	return !g.inPlace() && g.workspace.place().kind != ofCommand
 }
 
 // name returns the workspace's path as commands and the model see it.
 func (g *ground) name() string {
-	if g.tree != nil {
+	switch {
+	case g.tree != nil:
 		return g.tree.Name()
+	case g.far != nil:
+		return g.far.Name()
 	}
 	return g.dir
 }
@@ -57,14 +66,20 @@ func (g *ground) name() string {
 // origin returns what keys the state that outlives the workspace, such as sessions: the directory
 // that it is, or is a copy of.
 func (g *ground) origin() string {
-	if g.tree == nil {
+	if g.inPlace() {
 		return g.dir
 	}
-	if at := g.workspace.place(); at.Dir != "" {
+	at := g.workspace.place()
+	switch {
+	case at.Server != "" && at.Dir != "":
+		return at.Server + " " + at.Dir
+	case at.Server != "":
+		return at.Server
+	case at.Dir != "":
 		return at.Dir
 	}
-	id, _, _ := strings.Cut(g.tree.ID(), ".")
-	return filepath.Join(g.tree.Name(), id)
+	id, _, _ := strings.Cut(g.workspace.ID(), ".")
+	return filepath.Join(g.name(), id)
 }
 
 func (g *ground) tools(cfg coding.Config) (*coding.Workspace, error) {
@@ -95,5 +110,8 @@ func (g *ground) instructions() agent.Instructions {
 }
 
 func (g *ground) checkpoints(state string) (*checkpoint.Store, error) {
+	if g.tree != nil {
+		return checkpoint.OpenTree(g.tree, filepath.Join(state, "checkpoints"), checkpoint.Options{})
+	}
 	return checkpoint.Open(g.dir, filepath.Join(state, "checkpoints"), checkpoint.Options{})
 }

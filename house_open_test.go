@@ -24,7 +24,10 @@ var readers = []string{"agent/", "tools/", "sandbox/", "retrieval/", "internal/i
 // bareOpens lists what may open in another way, with the reason: "FILE: CALL" or a beginning of
 // that.
 var bareOpens = map[string]string{
-	"onetree.go: os.WriteFile(path": "the name was made up a moment ago",
+	"onetree.go: os.WriteFile(path":                            "the name was made up a moment ago",
+	"export.go: os.Create(filepath.Join(temp, \"patch\")":      "a new directory of the host",
+	"kept.go: os.OpenFile(filepath.Join(k.dir, \"lock\")":      "the host's own directory",
+	"sandbox/internal/layers/clone.go: root.WriteFile(\".git/": "a layer that is being made, to which no command writes",
 
 	"retrieval/internal/cmd/":  "a program for developers of the ranking",
 	"retrieval/internal/eval/": "for developers of the ranking",

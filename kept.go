@@ -26,11 +26,13 @@ const recordLabel = "luthier.workspace"
 
 // record says where a session works.
 type record struct {
-	Kept   string `json:"kept"` // the folder with the checkpoints
+	Kept   string `json:"kept,omitempty"` // the folder with the checkpoints
 	Kind   string `json:"kind"`
 	Dir    string `json:"dir,omitempty"`
 	Commit string `json:"commit,omitempty"`
-	Tree   string `json:"tree"` // ID of the tree; that of a fork names its ancestors
+	Tree   string `json:"tree"`             // ID of the tree; that of a fork names its ancestors
+	Server string `json:"server,omitempty"` // how a workspace on another machine is reached
+	Box    string `json:"box,omitempty"`    // the toolbox there, which keeps the checkpoints
 }
 
 // recordOf reads the record in a session's labels. Sessions of a directory in place have none.
@@ -43,7 +45,7 @@ func recordOf(meta agent.SessionMeta) (*record, error) {
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		return nil, fmt.Errorf("session %s: label %q: %w", meta.ID, recordLabel, err)
 	}
-	if r.Kept == "" || r.Kept != filepath.Base(r.Kept) || r.Tree == "" {
+	if r.Box == "" && (r.Kept == "" || r.Kept != filepath.Base(r.Kept) || r.Tree == "") {
 		return nil, fmt.Errorf("session %s: label %q names no workspace: %q", meta.ID, recordLabel, text)
 	}
 	return &r, nil
@@ -59,12 +61,22 @@ func SourceOf(meta agent.SessionMeta) (Source, error) {
 		return Source{}, fmt.Errorf("luthier: find workspace: %w", err)
 	case r == nil && meta.Dir != "":
 		return InPlace(meta.Dir), nil
+	case r != nil && r.Box != "":
+		return Source{}, fmt.Errorf("luthier: find workspace: session %s worked %s, and ends with it", meta.ID, r.there())
 	case r != nil && r.Kind == ofCommit:
 		return Commit(r.Dir, r.Commit), nil
 	case r != nil && r.Kind == ofDirectory:
 		return Snapshot(r.Dir), nil
 	}
 	return Source{}, fmt.Errorf("luthier: find workspace: session %s worked in a sandbox that the host opened; open one like it, and use Box", meta.ID)
+}
+
+// there says where a session on another machine worked.
+func (r *record) there() string {
+	if r.Server == "" {
+		return "in a sandbox on another machine that the host opened"
+	}
+	return "on another machine, at " + r.Server
 }
 
 // kept is the folder on the host that keeps the checkpoints of one workspace.
@@ -146,13 +158,21 @@ func (t keptTree) ID() string { return t.id }
 
 // openCheckpoints opens the store that Undo needs.
 func (c *Coder) openCheckpoints() (err error) {
-	if c.on.tree == nil {
+	switch {
+	case c.on.far != nil:
+		if c.on.far.can.Checkpoints {
+			c.undo = c.on.far
+		}
+		return nil
+	case c.on.tree == nil:
 		c.Store, err = c.on.checkpoints(c.state)
+		c.undo = switching{c}
 		return err
 	}
 	if c.kept, err = newKept(c.state); err == nil {
 		c.Store, err = c.kept.checkpoints(c.on.tree)
 	}
+	c.undo = switching{c}
 	return err
 }
 
@@ -177,11 +197,17 @@ func (s switching) Restore(ctx context.Context, id string) (string, error) {
 
 // label records in a session's options where the session works.
 func (c *Coder) label(opts *agent.SessionOptions) error {
-	if c.kept == nil {
+	if c.kept == nil && c.on.far == nil {
 		return nil
 	}
 	at := c.on.workspace.place()
-	text, err := json.Marshal(record{Kept: c.kept.name, Kind: at.kind, Dir: at.Dir, Commit: at.Commit, Tree: c.on.tree.ID()})
+	r := record{Kind: at.kind, Dir: at.Dir, Commit: at.Commit, Tree: c.on.workspace.ID(), Server: at.Server}
+	if c.kept != nil {
+		r.Kept = c.kept.name
+	} else {
+		r.Box = c.on.far.specs.Box
+	}
+	text, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
@@ -196,8 +222,14 @@ func (c *Coder) label(opts *agent.SessionOptions) error {
 // goBack brings the workspace to where the session of the log left it.
 func (c *Coder) goBack(ctx context.Context, meta agent.SessionMeta) error {
 	r, err := recordOf(meta)
-	if err != nil || r == nil && c.on.tree == nil {
+	if err != nil || r == nil && c.on.inPlace() {
 		return err
+	}
+	if r != nil && r.Box != "" {
+		if c.on.far == nil || c.on.far.specs.Box != r.Box {
+			return fmt.Errorf("the session worked %s, in a sandbox that is not this one; it can only go on while that is open. Begin a new session", r.there())
+		}
+		return nil
 	}
 	if r == nil || c.on.tree == nil {
 		from, _ := SourceOf(meta)

@@ -45,7 +45,7 @@ type Options struct {
 	// Autonomy sets how much runs without asking. The zero value lets the agent read and asks about
 	// everything else; agent.AutonomySandboxed suits unattended work. With agent.AutonomyDry a
 	// command that may change something runs in a trial over the workspace; then Ask is shown what
-	// it changed, and decides whether that is kept.
+	// it changed, and decides whether that is kept; on another machine it asks before.
 	Autonomy agent.Autonomy
 	Ask      agent.AskFunc       // answers permission questions; nil refuses what Autonomy does not allow
 	Question coding.QuestionFunc // answers the model's own questions; nil answers that nobody is there
@@ -122,19 +122,22 @@ type Options struct {
 // what it does.
 type Coder struct {
 	*agent.Agent
-	Workspace *coding.Workspace // the tools
+	Workspace *coding.Workspace // the tools; nil over a workspace on another machine
 	Sandbox   sandbox.Sandbox   // nil with Options.NoSandbox
 	Registry  *tools.Registry   // the tools on offer; the host may add and remove some at run time
-	Store     *checkpoint.Store // nil with Options.NoCheckpoints
-	Index     *retrieval.Index  // nil with Options.NoIndex, when no tool needs it, or when it could not be opened
+	Store     *checkpoint.Store // nil with Options.NoCheckpoints, and over a workspace on another machine
+	Index     *retrieval.Index  // nil with Options.NoIndex, when no tool needs it, when it could not be opened, and over a workspace on another machine
 
 	state     string
 	on        ground
 	kept      *kept // nil in place, and with Options.NoCheckpoints
 	used      bool  // a session works with what is kept
 	opts      *Options
-	told      coding.Index // learns what changed; nil without one
-	forks     *forks       // with Forked
+	told      coding.Index       // learns what changed; nil without one
+	undo      agent.Checkpointer // nil for none
+	far       *farHost           // over a workspace on another machine
+	own       *coding.Workspace  // the tools that stay here then; nil if there are none
+	forks     *forks             // with Forked
 	ownsBox   bool
 	ownsIndex bool
 }
@@ -180,7 +183,7 @@ func realDir(dir string) (string, error) {
 // open builds the parts. Close releases each of them.
 func (c *Coder) open(ctx context.Context, opts *Options) error {
 	var err error
-	if c.state, err = stateDir(opts.StateDir, c.on.origin()); err != nil {
+	if c.state, err = stateDir(opts.StateDir, c.on.name(), c.on.origin()); err != nil {
 		return err
 	}
 	artifacts, err := tools.NewDirStore(filepath.Join(c.state, "artifacts"))
@@ -192,11 +195,11 @@ func (c *Coder) open(ctx context.Context, opts *Options) error {
 	}
 	open := c.indexFor(ctx, opts)
 	cfg := coding.Config{Only: opts.Only, Without: opts.Without, Artifacts: artifacts, Ask: opts.Question,
-		Reviewed: c.on.tree != nil, Proc: coding.ProcConfig{Sandbox: c.Sandbox}}
+		Reviewed: !c.on.inPlace(), Proc: coding.ProcConfig{Sandbox: c.Sandbox}}
 	if open != nil {
 		cfg.Index = CodingIndexLater(open)
 	}
-	acfg, err := c.agentConfig(opts, artifacts, open != nil)
+	acfg, err := c.agentConfig(ctx, opts, artifacts, open != nil)
 	if err != nil {
 		return err
 	}
@@ -204,7 +207,11 @@ func (c *Coder) open(ctx context.Context, opts *Options) error {
 		if err = c.openCheckpoints(); err != nil {
 			return err
 		}
-		acfg.Checkpointer = switching{c}
+		acfg.Checkpointer = c.undo
+	}
+	if c.on.far != nil {
+		c.far = &farHost{on: c.on.far, artifacts: artifacts, ask: opts.Question}
+		acfg.Middleware = append(acfg.Middleware, c.far.again)
 	}
 	if opts.SubAgents != NoSubAgents {
 		cfg.Proc.Agent = &agent.Config{Model: opts.Model}
@@ -217,7 +224,7 @@ func (c *Coder) open(ctx context.Context, opts *Options) error {
 	if err := c.checkTree(ctx, cfg.Proc.Sandbox); err != nil {
 		return err
 	}
-	if opts.dry() && cfg.Proc.Sandbox != nil {
+	if opts.dry() && cfg.Proc.Sandbox != nil && c.on.far == nil {
 		acfg.Ask = oneAtATime(acfg.Ask)
 		cfg.Proc.Trial = askAfterTrial(acfg.Ask)
 	}
@@ -244,10 +251,7 @@ func (c *Coder) wire(cfg coding.Config, acfg agent.Config, more []agent.Tool) er
 	var err error
 	main, sub := &offered{more: acfg.ToolSource}, &offered{static: acfg.Tools, more: acfg.ToolSource}
 	cfg.Proc.Agent = subAgents(cfg.Proc.Agent, &acfg, sub)
-	if c.Workspace, err = c.on.tools(cfg); err != nil {
-		return err
-	}
-	ts, err := c.Workspace.Tools()
+	ts, err := c.codingTools(cfg)
 	if err != nil {
 		return err
 	}
@@ -258,6 +262,21 @@ func (c *Coder) wire(cfg coding.Config, acfg agent.Config, more []agent.Tool) er
 	acfg.ToolSource = main
 	c.Agent, err = agent.New(acfg)
 	return err
+}
+
+// codingTools opens the coding tools.
+func (c *Coder) codingTools(cfg coding.Config) (ts []agent.Tool, err error) {
+	if c.far != nil {
+		if c.opts.NoIndex {
+			cfg.Without = append(slices.Clone(cfg.Without), indexTools...)
+		}
+		c.own, ts, err = c.far.farTools(c.state, cfg)
+		return ts, err
+	}
+	if c.Workspace, err = c.on.tools(cfg); err != nil {
+		return nil, err
+	}
+	return c.Workspace.Tools()
 }
 
 func (c *Coder) openSandbox(ctx context.Context, opts *Options) error {
@@ -281,7 +300,7 @@ var indexTools = []string{"search", "repo_map"}
 
 // indexFor returns a function that opens the index, or nil if no tool would use one.
 func (c *Coder) indexFor(ctx context.Context, opts *Options) func() (*retrieval.Index, error) {
-	if opts.NoIndex || !slices.ContainsFunc(indexTools, opts.offers) {
+	if opts.NoIndex || c.on.far != nil || !slices.ContainsFunc(indexTools, opts.offers) {
 		return nil
 	}
 	return sync.OnceValues(func() (*retrieval.Index, error) {
@@ -313,21 +332,20 @@ func (c *Coder) openIndex(open func() (*retrieval.Index, error), opts *Options) 
 // dry reports whether commands run in a trial before the host is asked about them.
 func (o *Options) dry() bool { return o.Autonomy == agent.AutonomyDry && o.Policy == nil }
 
-func (c *Coder) agentConfig(opts *Options, artifacts agent.ArtifactStore, indexed bool) (agent.Config, error) {
-	files := c.on.instructions()
-	ins, err := files.Find(".")
+func (c *Coder) agentConfig(ctx context.Context, opts *Options, artifacts agent.ArtifactStore, indexed bool) (agent.Config, error) {
+	at, err := c.surroundings(ctx)
 	if err != nil {
 		return agent.Config{}, err
 	}
-	where := fmt.Sprintf(strings.TrimSpace(workspacePrompt), c.on.name(), runtime.GOOS, runtime.GOARCH)
-	if c.Sandbox != nil && c.Sandbox.Isolation().Tier > sandbox.TierNone {
+	where := fmt.Sprintf(strings.TrimSpace(workspacePrompt), c.on.name(), at.os, at.arch)
+	if at.sandboxed {
 		where += " " + strings.TrimSpace(sandboxPrompt)
 	}
-	if indexed {
+	if indexed || at.indexed && slices.ContainsFunc(indexTools, opts.offers) {
 		where += " " + strings.TrimSpace(indexPrompt)
 	}
 	system := strings.TrimSpace(basePrompt) + "\n\n" + where
-	for _, more := range []string{agent.FormatInstructions(ins), opts.System} {
+	for _, more := range []string{agent.FormatInstructions(at.instructions), opts.System} {
 		if more = strings.TrimSpace(more); more != "" {
 			system += "\n\n" + more
 		}
@@ -335,7 +353,7 @@ func (c *Coder) agentConfig(opts *Options, artifacts agent.ArtifactStore, indexe
 	policy := opts.Policy
 	if policy == nil {
 		policy = agent.StandardRules(opts.Autonomy)
-		if opts.dry() {
+		if opts.dry() && c.on.far == nil { // on another machine nothing runs in a trial: it asks before
 			policy = dryRules()
 		}
 	}
@@ -344,8 +362,29 @@ func (c *Coder) agentConfig(opts *Options, artifacts agent.ArtifactStore, indexe
 		Limits: opts.Limits, SessionLimits: opts.SessionLimits, Prices: opts.Prices, AllowUnpriced: opts.AllowUnpriced,
 		Retry: opts.Retry, Effort: opts.Effort, Output: opts.Output, Verify: opts.Verify,
 		Logger: opts.Logger, Artifacts: artifacts,
-		Middleware: append([]agent.Middleware{files.Nested()}, opts.Middleware...),
+		Middleware: append(at.middleware, opts.Middleware...),
 	}, nil
+}
+
+// surroundings are what an agent is told about its workspace.
+type surroundings struct {
+	os, arch           string
+	sandboxed, indexed bool
+	instructions       []agent.Instruction
+	middleware         []agent.Middleware
+}
+
+func (c *Coder) surroundings(ctx context.Context) (s surroundings, err error) {
+	if far := c.on.far; far != nil {
+		s = surroundings{os: far.specs.OS, arch: far.specs.Arch, sandboxed: far.specs.Sandboxed, indexed: far.specs.Indexed}
+		s.instructions, err = far.instructions(ctx, ".") // those of folders come with the results
+		return s, err
+	}
+	files := c.on.instructions()
+	s = surroundings{os: runtime.GOOS, arch: runtime.GOARCH, sandboxed: c.Sandbox != nil && c.Sandbox.Isolation().Tier > sandbox.TierNone,
+		middleware: []agent.Middleware{files.Nested()}}
+	s.instructions, err = files.Find(".")
+	return s, err
 }
 
 // NewSession creates a session on disk, in the workspace's state directory.
@@ -408,6 +447,9 @@ func (c *Coder) Close() error {
 	if c.Workspace != nil {
 		errs = append(errs, c.Workspace.Close())
 	}
+	if c.own != nil {
+		errs = append(errs, c.own.Close())
+	}
 	if c.forks != nil {
 		errs = append(errs, c.forks.close())
 	}
@@ -424,8 +466,9 @@ func (c *Coder) Close() error {
 	return errors.Join(errs...)
 }
 
-// stateDir returns the workspace's own folder in the state directory, and creates it.
-func stateDir(base, workspace string) (string, error) {
+// stateDir returns the workspace's own folder in the state directory, and creates it. workspace is
+// its origin: a directory of this machine, or how another machine is reached.
+func stateDir(base, name, workspace string) (string, error) {
 	if base == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {
@@ -441,6 +484,9 @@ func stateDir(base, workspace string) (string, error) {
 		return "", fmt.Errorf("Options.StateDir %s is inside the workspace %s, where the agent could change its own records; choose another", base, workspace)
 	}
 	sum := sha256.Sum256([]byte(workspace))
+	if !filepath.IsAbs(workspace) {
+		workspace = name
+	}
 	dir := filepath.Join(base, filepath.Base(workspace)+"-"+hex.EncodeToString(sum[:6]))
 	return dir, os.MkdirAll(dir, 0o700)
 }

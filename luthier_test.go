@@ -22,6 +22,9 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Init()
+	if dir := os.Getenv(toolhostFlag); dir != "" {
+		os.Exit(serveToolhost(dir))
+	}
 	os.Exit(m.Run())
 }
 

@@ -39,6 +39,7 @@ type Workspace interface {
 	Close() error
 
 	place() *place
+	ground() ground
 }
 
 // A Source is where the content of a workspace comes from. It only says so; [Open] opens it.
@@ -105,13 +106,22 @@ func Commit(dir, ref string) Source {
 }
 
 // Box is the workspace of a sandbox that the host opened itself: with a network, with limits, from
-// a pool. The host closes it, after the workspace.
+// a pool, on another machine with tools next to it ([remote.WithTools]). The host closes it, after
+// the workspace.
 func Box(box sandbox.Sandbox) Source {
 	return Source{"the sandbox", func(ctx context.Context) (Workspace, error) {
 		if box == nil {
 			return nil, errors.New("it is nil")
 		}
-		w, err := openBox(ctx, box, place{kind: ofBox})
+		at := place{kind: ofBox}
+		if _, ok := sandbox.As[sandbox.Treer](box); ok {
+			w, err := openBox(ctx, box, at)
+			if err != nil {
+				return nil, err
+			}
+			return w, nil
+		}
+		w, err := openFar(ctx, box, at)
 		if err != nil {
 			return nil, err
 		}
@@ -138,6 +148,7 @@ type place struct {
 	Dir    string // the directory on this machine that it is, or is a copy of; empty if unknown
 	Commit string // the commit's hash, if it is a copy of one
 	Fork   bool   // it is a fork
+	Server string // how it is reached, if it is on another machine: an address or a command
 }
 
 // The kinds of places.
@@ -146,4 +157,6 @@ const (
 	ofDirectory = "snapshot"
 	ofCommit    = "commit"
 	ofBox       = "sandbox"
+	ofServer    = "server"
+	ofCommand   = "command"
 )

@@ -28,7 +28,8 @@ func (m *turns) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 type wired struct {
 	name    string
 	box     sandbox.Sandbox
-	tree    *sandbox.Tree // nil in place
+	tree    *sandbox.Tree // nil in place and on another machine
+	far     bool          // on another machine
 	coder   *luthier.Coder
 	session *agent.Session
 	model   *turns
@@ -45,6 +46,11 @@ func overWith(t *testing.T, w luthier.Workspace, opts luthier.Options) *wired {
 	t.Helper()
 	opts.Workspace = w
 	a := newWired(t, w.Sandbox(), "", opts)
+	a.name = w.Name()
+	if _, ok := sandbox.As[sandbox.Treer](a.box); !ok {
+		a.far = true
+		return a
+	}
 	var err error
 	a.tree, err = treeOf(t.Context(), a.box)
 	must(t, err)
@@ -79,7 +85,10 @@ func treeOf(ctx context.Context, box sandbox.Sandbox) (*sandbox.Tree, error) {
 func (w *wired) Name() string { return w.name }
 
 func (w *wired) View(ctx context.Context, f func(*os.Root) error) error {
-	if w.tree != nil {
+	switch {
+	case w.far:
+		return errors.ErrUnsupported
+	case w.tree != nil:
 		return w.tree.View(ctx, f)
 	}
 	root, err := os.OpenRoot(w.name)
@@ -97,8 +106,10 @@ func (w *wired) Play(ctx context.Context, calls []workspacetest.Call) ([]workspa
 	}
 	w.model.script = agenttest.Script(append(script, agenttest.Text("done"))...)
 	// In place the index watches the directory: what search answers must not depend on when.
-	if err := errors.Join(w.coder.Index.Wait(ctx), w.coder.Index.Update(ctx)); err != nil {
-		return nil, err
+	if x := w.coder.Index; x != nil {
+		if err := errors.Join(x.Wait(ctx), x.Update(ctx)); err != nil {
+			return nil, err
+		}
 	}
 	var got []workspacetest.Result
 	for ev, err := range w.coder.Run(ctx, w.session, agent.Text{Text: "go on"}) {

@@ -48,6 +48,9 @@ var arrangements = []arrangement{
 	{name: "fork, adopted", open: openAdopted},
 	{name: "dry run", open: openDry},
 	{name: "dry run in place", caps: workspacetest.Caps{InPlace: true}, open: openDryInPlace, long: true},
+	{name: "remote", open: openRemote(0)},
+	{name: "remote fork", open: openRemote(1), long: true},
+	{name: "command over a pipe", caps: workspacetest.Caps{InPlace: true}, open: openCommand},
 	{name: "copy", open: openCopy, long: true},
 }
 
@@ -87,6 +90,23 @@ func openCopy(t *testing.T, dir string) workspacetest.Workspace {
 	w := overWith(t, opened(t, luthier.Box(box)), luthier.Options{Index: index})
 	w.closing = append(w.closing, index.Close)
 	return w
+}
+
+// openRemote opens a copy of the directory on an environment server, or a fork of that and so on.
+func openRemote(generations int) workspacetest.Open {
+	return func(t *testing.T, dir string) workspacetest.Workspace {
+		copyOf := farServer(t, luthier.ToolboxOptions{Customize: waitForIndex}, nil)
+		w := opened(t, copyOf(dir))
+		for range generations {
+			w = forked(t, w)
+		}
+		return over(t, w)
+	}
+}
+
+// openCommand opens the directory through another process, over its standard input and output.
+func openCommand(t *testing.T, dir string) workspacetest.Workspace {
+	return over(t, opened(t, toolhost(dir)))
 }
 
 // openFork opens a fork of a fork, and so on, of a snapshot.

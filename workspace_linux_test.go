@@ -69,7 +69,8 @@ func openWorkspace(t *testing.T, from luthier.Source) luthier.Workspace {
 	return w
 }
 
-// TestOneWorkspace: over a copy of a directory, of a commit and over a fork, an agent edits, tests,
+// TestOneWorkspace: over a copy of a directory, of a commit, over a fork and over a copy on another
+// machine, an agent edits, tests,
 // searches, commits and undoes in one tree, the one that its commands see. The directory stays as
 // it is until the changes are exported: in place, as a patch or as a branch.
 //
@@ -85,6 +86,8 @@ func TestOneWorkspace(t *testing.T) {
 		{"snapshot", luthier.Snapshot, false},
 		{"commit", func(dir string) luthier.Source { return luthier.Commit(dir, "HEAD") }, false},
 		{"fork", func(dir string) luthier.Source { return luthier.Commit(dir, "main") }, true},
+		{"remote", farServer(t, luthier.ToolboxOptions{}, nil), false},
+		{"remote fork", farServer(t, luthier.ToolboxOptions{}, nil), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -121,7 +124,7 @@ func TestOneWorkspace(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := results(s)
-			for i, want := range []string{"FAIL", "", "pass", "Ada fixed\nAda first\n" + dir, "made", "a.go", "made.txt"} {
+			for i, want := range []string{"FAIL", "", "pass", "Ada fixed\nAda first\n" + w.Name(), "made", "a.go", "made.txt"} {
 				if i >= len(got) || !strings.Contains(strings.ToLower(got[i]), strings.ToLower(want)) {
 					t.Fatalf("result %d of %q, want %q", i+1, got, want)
 				}

@@ -38,15 +38,18 @@ func (w *treeWorkspace) ID() string               { return w.tree.ID() }
 func (w *treeWorkspace) Sandbox() sandbox.Sandbox { return w.box }
 func (w *treeWorkspace) place() *place            { return &w.at }
 
+func (w *treeWorkspace) ground() ground {
+	if w.at.kind == inPlace {
+		return ground{dir: w.at.Dir, workspace: w}
+	}
+	return ground{tree: w.tree, workspace: w}
+}
+
 // Fork implements Workspace.
 func (w *treeWorkspace) Fork(ctx context.Context) (Workspace, error) {
-	f, ok := sandbox.As[sandbox.Forker](w.box)
-	if !ok {
-		return nil, fmt.Errorf("luthier: fork %s: %w", w.Name(), errCannot("fork"))
-	}
-	box, err := f.Fork(ctx)
+	box, err := forkBox(ctx, w)
 	if err != nil {
-		return nil, fmt.Errorf("luthier: fork %s: %w", w.Name(), err)
+		return nil, err
 	}
 	at := w.at
 	at.Fork = true
@@ -58,16 +61,36 @@ func (w *treeWorkspace) Fork(ctx context.Context) (Workspace, error) {
 	return out, nil
 }
 
-// Adopt implements Workspace.
-func (w *treeWorkspace) Adopt(ctx context.Context, fork Workspace) error {
-	m, ok := sandbox.As[sandbox.Merger](w.box)
+// forkBox forks the sandbox of a workspace.
+func forkBox(ctx context.Context, w Workspace) (sandbox.Sandbox, error) {
+	f, ok := sandbox.As[sandbox.Forker](w.Sandbox())
 	if !ok {
-		return fmt.Errorf("luthier: adopt a fork of %s: %w", w.Name(), errCannot("adopt"))
+		return nil, fmt.Errorf("luthier: fork %s: %w", w.Name(), errCannot("fork"))
 	}
+	box, err := f.Fork(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("luthier: fork %s: %w", w.Name(), err)
+	}
+	return box, nil
+}
+
+// Adopt implements Workspace.
+func (w *treeWorkspace) Adopt(ctx context.Context, fork Workspace) error { return adopt(ctx, w, fork) }
+
+// adopt takes over a fork: what changed in it or, if the sandbox cannot do that, the whole fork.
+func adopt(ctx context.Context, w, fork Workspace) error {
 	if fork == nil || fork.Sandbox() == nil {
 		return fmt.Errorf("luthier: adopt a fork of %s: there is none", w.Name())
 	}
-	if err := m.Merge(ctx, fork.Sandbox()); err != nil {
+	var err error
+	if m, ok := sandbox.As[sandbox.Merger](w.Sandbox()); ok {
+		err = m.Merge(ctx, fork.Sandbox())
+	} else if a, ok := sandbox.As[sandbox.Adopter](w.Sandbox()); ok {
+		err = a.Adopt(ctx, fork.Sandbox())
+	} else {
+		err = errCannot("adopt")
+	}
+	if err != nil {
 		return fmt.Errorf("luthier: adopt a fork of %s: %w", w.Name(), err)
 	}
 	return fork.Close()
@@ -75,10 +98,15 @@ func (w *treeWorkspace) Adopt(ctx context.Context, fork Workspace) error {
 
 // Export implements Workspace.
 func (w *treeWorkspace) Export(ctx context.Context, o sandbox.ExportOptions) (*sandbox.Review, error) {
-	if w.at.kind == inPlace {
+	return export(ctx, w, o)
+}
+
+// export brings the changes out of the sandbox of a workspace.
+func export(ctx context.Context, w Workspace, o sandbox.ExportOptions) (*sandbox.Review, error) {
+	if k := w.place().kind; k == inPlace || k == ofCommand {
 		return nil, fmt.Errorf("luthier: export %s: %w", w.Name(), sandbox.ErrInPlace)
 	}
-	e, ok := sandbox.As[sandbox.Exporter](w.box)
+	e, ok := sandbox.As[sandbox.Exporter](w.Sandbox())
 	if !ok {
 		return nil, fmt.Errorf("luthier: export %s: %w", w.Name(), errCannot("export"))
 	}

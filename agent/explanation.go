@@ -26,8 +26,19 @@ func (a *Agent) Explain(ctx context.Context, s *Session, tc ToolCall) Explanatio
 		return ex
 	}
 	ex.Found = true
-	ex.Effects = callEffects(tool, &spec, tc)
-	req := permissionRequest(s, tool, &spec, tc, ex.Effects)
+	var prepared *PreparedCall
+	if p := preparerOf(tool); p != nil {
+		var err error
+		never := func(Effects, CallDescription) bool { return false }
+		if prepared, err = p.PrepareCall(ToolContext(ctx, ToolScope{Session: s, CallID: tc.ID}), tc, never); err != nil {
+			ex.Effects, ex.Verdict = spec.Effects, Verdict{Rule: "not prepared", Reason: err.Error()}
+			return ex
+		}
+		ex.Effects = prepared.Effects
+	} else {
+		ex.Effects = callEffects(tool, &spec, tc)
+	}
+	req := permissionRequest(s, tool, &spec, tc, ex.Effects, prepared)
 	ex.Description = req.Description
 	if s != nil {
 		if v := s.modeVerdict(&ex.Effects); v.Decision != Allow {

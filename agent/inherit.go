@@ -118,16 +118,22 @@ func strictest(outer, inner Policy) Policy {
 		}
 		return outer
 	}
-	return PolicyFunc(func(ctx context.Context, req *PermissionRequest) Verdict {
-		v := outer.Decide(ctx, req)
-		if v.Decision != Ask && v.Decision != Allow {
-			return v
-		}
-		if w := inner.Decide(ctx, req); w.Decision != Allow && (w.Decision != Ask || v.Decision == Allow) {
-			return w
-		}
+	return bothPolicies{outer, inner}
+}
+
+// bothPolicies is the policy that strictest returns.
+type bothPolicies struct{ outer, inner Policy }
+
+// Decide returns the stricter verdict.
+func (p bothPolicies) Decide(ctx context.Context, req *PermissionRequest) Verdict {
+	v := p.outer.Decide(ctx, req)
+	if v.Decision != Ask && v.Decision != Allow {
 		return v
-	})
+	}
+	if w := p.inner.Decide(ctx, req); w.Decision != Allow && (w.Decision != Ask || v.Decision == Allow) {
+		return w
+	}
+	return v
 }
 
 // nest returns the middleware chain inner within outer; nil means none. The chain outer is the one

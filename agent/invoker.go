@@ -71,10 +71,14 @@ func (v *invoker) perform(ctx context.Context, c *call, tc *ToolCall) *ToolResul
 	if string(tc.Args) != string(c.tc.Args) { // middleware rewrote it
 		v.batch.rewrite(c, tc)
 	}
+	prepared, err := v.prepare(ctx, c)
+	if err != nil {
+		return ErrorResult("%s", err.Error())
+	}
 	if no := v.mode.verdict(&c.effects); no.Decision != Allow {
 		return ErrorResult("%s: %s, so it was not run. %s", no.Rule, no.Reason, lookOnly)
 	}
-	if no := v.permits.decide(ctx, c); no.Decision != Allow {
+	if no := v.permits.decide(ctx, c, prepared); no.Decision != Allow {
 		return ErrorResult("Not permitted (%s): %s", no.Rule, orText(no.Reason, "the call was refused. Find another way or ask the user."))
 	}
 	if reason := v.batch.acquire(c); reason != "" {
@@ -87,7 +91,7 @@ func (v *invoker) perform(ctx context.Context, c *call, tc *ToolCall) *ToolResul
 		v.batch.fail(err)
 		return ErrorResult("The session could not be written, so the call was not run.")
 	}
-	return v.invoke(ctx, c)
+	return v.invoke(ctx, c, prepared)
 }
 
 // logCall records that a call is about to run. If middleware runs it again with the same arguments,
@@ -100,9 +104,9 @@ func (v *invoker) logCall(c *call) error {
 	return v.session.logCall(&c.tc)
 }
 
-// invoke calls the tool under its time limit.
-func (v *invoker) invoke(ctx context.Context, c *call) *ToolResult {
-	scope := &callScope{by: v, call: c}
+// invoke calls the tool under its time limit. prepared is nil for a tool that is no Preparer.
+func (v *invoker) invoke(ctx context.Context, c *call, prepared *PreparedCall) *ToolResult {
+	scope := &callScope{ToolScope: ToolScope{Session: v.session, CallID: c.tc.ID}, by: v, call: c}
 	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, callScopeKey{}, scope))
 	defer cancel(nil)
 	limit := c.spec.Timeout
@@ -113,7 +117,7 @@ func (v *invoker) invoke(ctx context.Context, c *call) *ToolResult {
 		scope.deadline.start(limit, v.agent.cfg.Grace, cancel, func(text string) { v.batch.abandon(c, text) })
 		defer scope.deadline.stop()
 	}
-	res, err := c.tool.Call(ctx, c.tc)
+	res, err := c.run(ctx, prepared)
 	switch {
 	case err == nil:
 	case errors.Is(context.Cause(ctx), errToolTimeout):
@@ -127,6 +131,14 @@ func (v *invoker) invoke(ctx context.Context, c *call) *ToolResult {
 		res = TextResult("(no output)")
 	}
 	return res
+}
+
+// run calls the tool.
+func (c *call) run(ctx context.Context, prepared *PreparedCall) (*ToolResult, error) {
+	if prepared != nil {
+		return prepared.Call(ctx)
+	}
+	return c.tool.Call(ctx, c.tc)
 }
 
 func (v *invoker) unknownTool(name string) *ToolResult {

@@ -73,10 +73,14 @@ func exactText(req *PermissionRequest) string {
 
 // permissionRequest describes a call for a policy. If the tool panics while describing the call,
 // the request has no description.
-func permissionRequest(s *Session, t Tool, spec *ToolSpec, tc ToolCall, e Effects) (req *PermissionRequest) {
+func permissionRequest(s *Session, t Tool, spec *ToolSpec, tc ToolCall, e Effects, prepared *PreparedCall) (req *PermissionRequest) {
 	req = &PermissionRequest{Call: tc, Spec: *spec, Effects: e}
 	if s != nil {
 		req.SessionID = s.meta.ID
+	}
+	if prepared != nil {
+		req.Description = prepared.Description.visible()
+		return req
 	}
 	defer func() {
 		if recover() != nil {
@@ -101,11 +105,11 @@ type permits struct {
 
 // decide returns whether a call may run: the policy first, then the session's grants, then the
 // host's callback.
-func (p *permits) decide(ctx context.Context, c *call) Verdict {
+func (p *permits) decide(ctx context.Context, c *call, prepared *PreparedCall) Verdict {
 	if p.policy == nil {
 		return Verdict{Decision: Allow, Rule: "no policy"}
 	}
-	req := permissionRequest(p.session, c.tool, c.spec, c.tc, c.effects)
+	req := permissionRequest(p.session, c.tool, c.spec, c.tc, c.effects, prepared)
 	v := p.policy.Decide(ctx, req)
 	if v.Decision == Ask {
 		v = p.resolve(ctx, req, v)

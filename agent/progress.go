@@ -7,11 +7,13 @@ import (
 )
 
 // Progress sends output of a running tool to the run's events as [CallProgress], after the agent's
-// middleware has seen it; see [Op]. Outside a run it does nothing.
+// middleware has seen it; see [Op]. Outside a run it does nothing; see also [ToolContext].
 func Progress(ctx context.Context, text string) {
 	s := scopeFrom(ctx)
 	switch {
-	case s == nil:
+	case s == nil || s.by == nil && s.Progress == nil:
+	case s.by == nil:
+		s.Progress(text)
 	case s.by.agent.handle == nil:
 		s.by.out.post(CallProgress{CallID: s.call.tc.ID, Text: text})
 	default:

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"path"
+	"reflect"
 	"strings"
 )
 
@@ -14,6 +15,8 @@ type Rule struct {
 	Decision Decision                            // the zero value denies
 	Reason   string                              // shown with the verdict
 	Explain  func(req *PermissionRequest) string // builds a reason for the call; nil uses Reason
+
+	standard *standardRule // set by StandardRules
 }
 
 // Rules is a [Policy]: the first rule that matches decides, and a call that matches none is denied.
@@ -87,7 +90,7 @@ func StandardRules(a Autonomy) Rules {
 	}}
 	rules = append(rules, spend)
 	if a == AutonomyReadOnly {
-		return append(rules, Rule{Name: "read-only mode", Reason: "this agent may only read", Decision: Deny})
+		return allStandard(append(rules, Rule{Name: "read-only mode", Reason: "this agent may only read", Decision: Deny}))
 	}
 	if a >= AutonomyEdit {
 		rules = append(rules, Rule{Name: "workspace write", Match: writesWorkspace, Decision: Allow})
@@ -97,7 +100,25 @@ func StandardRules(a Autonomy) Rules {
 			return req.Description.Sandboxed && req.Effects.Flags&EffectObeyed == 0
 		}})
 	}
-	return append(rules, Rule{Name: "needs approval", Decision: Ask, Explain: whyAsk})
+	return allStandard(append(rules, Rule{Name: "needs approval", Decision: Ask, Explain: whyAsk}))
+}
+
+// standardRule is what a rule of [StandardRules] consists of, to notice a change. These rules treat
+// a call no worse than one that does more.
+type standardRule struct {
+	match    uintptr
+	decision Decision
+}
+
+func allStandard(rules Rules) Rules {
+	for i := range rules {
+		rules[i].standard = &standardRule{reflect.ValueOf(rules[i].Match).Pointer(), rules[i].Decision}
+	}
+	return rules
+}
+
+func (r *Rule) isStandard() bool {
+	return r.standard != nil && *r.standard == standardRule{reflect.ValueOf(r.Match).Pointer(), r.Decision}
 }
 
 // writesWorkspace matches calls that only touch files in the workspace, from tools that can do

@@ -127,6 +127,17 @@ func (s *Session) Transcript() []Message {
 // Epoch returns how many times the history was rewritten; see [Request].
 func (s *Session) Epoch() int { s.mu.Lock(); defer s.mu.Unlock(); return s.epoch }
 
+// FollowEpoch makes a session in memory that stands for one elsewhere, such as at the client of a
+// server, count the same epoch. What tools remember by the epoch is then forgotten as it would be
+// there.
+func (s *Session) FollowEpoch(epoch int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.epoch != epoch {
+		s.epoch, s.seen = epoch, nil
+	}
+}
+
 // Usage returns the tokens and the cost in micro-dollars of all runs of the session.
 func (s *Session) Usage() (Usage, int64) { s.mu.Lock(); defer s.mu.Unlock(); return s.usage, s.cost }
 

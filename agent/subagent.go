@@ -81,7 +81,7 @@ func (t *subAgent) Call(ctx context.Context, call ToolCall) (*ToolResult, error)
 	if err := json.Unmarshal(call.Args, &in); err != nil || strings.TrimSpace(in.Task) == "" {
 		return nil, errors.New(`the arguments must be {"task": "…"} with a task that is not empty`)
 	}
-	scope := scopeFrom(ctx)
+	scope := runScope(ctx)
 	child, err := t.child(scope)
 	if err != nil {
 		return nil, err

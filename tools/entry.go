@@ -83,6 +83,13 @@ func (e *entry) CallEffects(call agent.ToolCall) agent.Effects {
 	return effecter.CallEffects(call)
 }
 
+// Preparer returns the inner tool's, whose calls then do not run through the registry: they run
+// through one elsewhere.
+func (e *entry) Preparer() agent.Preparer {
+	p, _ := e.inner.(agent.Preparer)
+	return p
+}
+
 // DescribeCall implements [agent.Describer].
 func (e *entry) DescribeCall(call agent.ToolCall) agent.CallDescription {
 	if d, ok := e.inner.(agent.Describer); ok {

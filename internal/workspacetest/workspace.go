@@ -35,7 +35,7 @@ type Workspace interface {
 	Close() error
 }
 
-// A Viewer is a Workspace whose files this process can open.
+// A Viewer is a Workspace whose files this process can open, or fails with errors.ErrUnsupported.
 type Viewer interface {
 	View(ctx context.Context, f func(root *os.Root) error) error
 }

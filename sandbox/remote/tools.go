@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"sync"
@@ -63,8 +64,9 @@ type Artifact struct {
 	Hash string // SHA-256 in hexadecimal
 	Size int64  // bytes
 
-	c    *client
-	call string
+	c     *client
+	call  string
+	fetch func(ctx context.Context, w io.Writer) error // of NewArtifact
 }
 
 // errors of the server about tools get the words of this package.
