@@ -20,7 +20,7 @@ import (
 // Evidence: luthier · A session is the same in place, on a snapshot, a commit and forks
 func TestWorkspaceConformance(t *testing.T) {
 	tier.Normal(t)
-	suite := workspacetest.New(openInPlace)
+	suite := workspacetest.New(openInPlace, openWithoutLog)
 	for _, a := range arrangements {
 		t.Run(a.name, func(t *testing.T) {
 			if a.long && !tier.Long() {
@@ -48,16 +48,26 @@ var arrangements = []arrangement{
 	{name: "fork, adopted", open: openAdopted},
 	{name: "dry run", open: openDry},
 	{name: "dry run in place", caps: workspacetest.Caps{InPlace: true}, open: openDryInPlace, long: true},
-	{name: "remote", open: openRemote(0)},
-	{name: "remote fork", open: openRemote(1), long: true},
+	{name: "remote", caps: workspacetest.Caps{NoLog: true}, open: openRemote(0)},
+	{name: "remote fork", caps: workspacetest.Caps{NoLog: true}, open: openRemote(1), long: true},
 	{name: "command over a pipe", caps: workspacetest.Caps{InPlace: true}, open: openCommand},
-	{name: "copy", open: openCopy, long: true},
+	{name: "copy", caps: workspacetest.Caps{NoLog: true}, open: openCopy, long: true},
 }
 
 // openInPlace makes an agent over a directory, whose repository it may write.
 func openInPlace(t *testing.T, dir string) workspacetest.Workspace {
 	box := localBox(t, sandbox.Config{Dir: dir, Unprotect: []string{".git"}})
 	return newWired(t, box, dir, luthier.Options{Sandbox: box})
+}
+
+// openWithoutLog is openInPlace with an index that reads no git log.
+func openWithoutLog(t *testing.T, dir string) workspacetest.Workspace {
+	index, err := retrieval.Open(t.Context(), dir, retrieval.Config{CacheDir: t.TempDir(), NoHistory: true})
+	must(t, err)
+	box := localBox(t, sandbox.Config{Dir: dir, Unprotect: []string{".git"}})
+	w := newWired(t, box, dir, luthier.Options{Sandbox: box, Index: index})
+	w.closing = append(w.closing, index.Close)
+	return w
 }
 
 func openSnapshot(t *testing.T, dir string) workspacetest.Workspace {
@@ -78,18 +88,10 @@ func openDryInPlace(t *testing.T, dir string) workspacetest.Workspace {
 	return newWired(t, box, dir, luthier.Options{Sandbox: box, Autonomy: agent.AutonomyDry})
 }
 
-// openCopy opens a sandbox of a tier that has no overlays. Of a sandbox that the host opens, only
-// the host knows the repository.
+// openCopy opens a sandbox of a tier that has no overlays. Only its host knows what it is a copy of.
 func openCopy(t *testing.T, dir string) workspacetest.Workspace {
 	box := localBox(t, sandbox.Config{Snapshot: sandbox.SnapshotDir(dir), Floor: sandbox.TierLandlock, Ceiling: sandbox.TierLandlock})
-	tree, err := treeOf(t.Context(), box)
-	must(t, err)
-	t.Cleanup(func() { must(t, tree.Close()) })
-	index, err := retrieval.OpenTree(t.Context(), tree, retrieval.Config{CacheDir: t.TempDir(), GitDir: dir})
-	must(t, err)
-	w := overWith(t, opened(t, luthier.Box(box)), luthier.Options{Index: index})
-	w.closing = append(w.closing, index.Close)
-	return w
+	return over(t, opened(t, luthier.Box(box)))
 }
 
 // openRemote opens a copy of the directory on an environment server, or a fork of that and so on.
