@@ -6,8 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/luthier-dev/luthier"
 	"github.com/luthier-dev/luthier/agent"
@@ -81,4 +86,56 @@ func byAttempt() agent.Model {
 		}
 		return agenttest.Text("tried")
 	})
+}
+
+// BenchmarkBestOf compares the set-up of eight attempts, until the last of them asks the model, with
+// opening one workspace and an agent over it, on a directory of 5,000 files.
+func BenchmarkBestOf(b *testing.B) {
+	dir := b.TempDir()
+	for i := range 5000 {
+		name := filepath.Join(dir, fmt.Sprintf("d%02d/f%03d.go", i/100, i))
+		if i%100 == 0 {
+			if err := os.Mkdir(filepath.Dir(name), 0o755); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(name, fmt.Appendf(nil, "package d\n\n// F%d is one of many.\nfunc F%d() {}\n", i, i), 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+	grade := func(context.Context, luthier.Workspace) float64 { return 1 }
+	var open, best []time.Duration
+	var last atomic.Int64
+	for b.Loop() {
+		state := b.TempDir()
+		start := time.Now()
+		w, err := luthier.Open(b.Context(), luthier.Snapshot(dir))
+		if err != nil {
+			b.Skip(err)
+		}
+		c, err := luthier.New(b.Context(), "", luthier.Options{Workspace: w, StateDir: state, NoIndex: true, Model: agenttest.ScriptFunc(func(*agent.Request) agenttest.Turn {
+			last.Store(time.Now().UnixNano())
+			return agenttest.Text("done")
+		})})
+		if err != nil {
+			b.Fatal(err)
+		}
+		open = append(open, time.Since(start))
+		if exit, err := w.Sandbox().Exec(b.Context(), sandbox.Cmd{Args: []string{"touch", "changed"}}); err != nil || !exit.Success() {
+			b.Fatal(exit, err)
+		}
+		start = time.Now()
+		if _, err := luthier.BestOf(b.Context(), c, 8, "Nothing.", grade); err != nil {
+			b.Fatal(err)
+		}
+		best = append(best, time.Unix(0, last.Load()).Sub(start))
+		if err := errors.Join(c.Close(), w.Close()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	slices.Sort(open)
+	slices.Sort(best)
+	b.ReportMetric(float64(open[len(open)/2].Microseconds())/1e3, "ms/open")
+	b.ReportMetric(float64(best[len(best)/2].Microseconds())/1e3, "ms/set-up")
+	b.ReportMetric(float64(best[len(best)/2])/float64(open[len(open)/2]), "ratio")
 }
