@@ -165,9 +165,8 @@ func (c *Coder) openCheckpoints() (err error) {
 		}
 		return nil
 	case c.on.tree == nil:
-		if c.Store, err = c.on.checkpoints(c.state); err == nil {
-			c.undo = c.Store
-		}
+		c.Store, err = c.on.checkpoints(c.state)
+		c.undo = switching{c}
 		return err
 	}
 	if c.kept, err = newKept(c.state); err == nil {
@@ -177,7 +176,8 @@ func (c *Coder) openCheckpoints() (err error) {
 	return err
 }
 
-// switching is the store that the Coder has at the moment.
+// switching is the store that the Coder has at the moment. It tells the index what it restores,
+// which may see that only later.
 type switching struct{ c *Coder }
 
 // Snapshot implements agent.Checkpointer.
@@ -187,7 +187,12 @@ func (s switching) Snapshot(ctx context.Context, label string) (string, error) {
 
 // Restore implements agent.Checkpointer.
 func (s switching) Restore(ctx context.Context, id string) (string, error) {
-	return s.c.Store.Restore(ctx, id)
+	undo, err := s.c.Store.Restore(ctx, id)
+	if err == nil {
+		paths, _ := s.c.Store.Changes(ctx, undo, id) // if they are not known, the index looks later
+		s.c.tell(paths)
+	}
+	return undo, err
 }
 
 // label records in a session's options where the session works.

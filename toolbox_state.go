@@ -91,7 +91,13 @@ func (b *toolbox) Snapshot(ctx context.Context, label string) (string, error) {
 
 // Restore implements [remote.Checkpointer].
 func (b *toolbox) Restore(ctx context.Context, id string) (string, error) {
-	return b.moved(b.store.Restore(ctx, id))
+	undo, err := b.store.Restore(ctx, id)
+	if err == nil && b.changed != nil {
+		if paths, err := b.store.Changes(ctx, undo, id); err == nil && len(paths) > 0 {
+			b.changed(paths...)
+		}
+	}
+	return b.moved(undo, err)
 }
 
 // Undo implements [remote.Undoer].
@@ -100,7 +106,8 @@ func (b *toolbox) Undo(ctx context.Context) (string, error) { return b.moved(b.s
 // Redo implements [remote.Undoer].
 func (b *toolbox) Redo(ctx context.Context) (string, error) { return b.moved(b.store.Redo(ctx)) }
 
-// moved tells the index that any file may have changed.
+// moved tells the index that any file may have changed. If it watches the directory, it waits for
+// that; see Restore.
 func (b *toolbox) moved(id string, err error) (string, error) {
 	if b.changed != nil {
 		b.changed()

@@ -28,7 +28,8 @@ func (m *turns) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 type wired struct {
 	name    string
 	box     sandbox.Sandbox
-	tree    *sandbox.Tree // nil in place
+	tree    *sandbox.Tree // nil in place and on another machine
+	far     bool          // on another machine
 	coder   *luthier.Coder
 	session *agent.Session
 	model   *turns
@@ -38,7 +39,18 @@ type wired struct {
 // over makes an agent over a workspace.
 func over(t *testing.T, w luthier.Workspace) *wired {
 	t.Helper()
-	a := newWired(t, w.Sandbox(), "", luthier.Options{Workspace: w})
+	return overWith(t, w, luthier.Options{})
+}
+
+func overWith(t *testing.T, w luthier.Workspace, opts luthier.Options) *wired {
+	t.Helper()
+	opts.Workspace = w
+	a := newWired(t, w.Sandbox(), "", opts)
+	a.name = w.Name()
+	if _, ok := sandbox.As[sandbox.Treer](a.box); !ok {
+		a.far = true
+		return a
+	}
 	var err error
 	a.tree, err = treeOf(t.Context(), a.box)
 	must(t, err)
@@ -46,12 +58,15 @@ func over(t *testing.T, w luthier.Workspace) *wired {
 	return a
 }
 
-// newWired makes an agent that may do everything.
+// newWired makes an agent that may do everything, or whose host allows everything if opts name an
+// autonomy.
 func newWired(t *testing.T, box sandbox.Sandbox, dir string, opts luthier.Options) *wired {
 	t.Helper()
 	w := &wired{name: box.Dir(), box: box, model: &turns{}, session: agent.NewSession()}
-	opts.Model, opts.StateDir = w.model, t.TempDir()
-	opts.Customize = func(_ *coding.Config, cfg *agent.Config) { cfg.Policy = nil }
+	opts.Model, opts.StateDir, opts.Ask = w.model, t.TempDir(), allowAll
+	if opts.Autonomy == agent.AutonomyAsk {
+		opts.Customize = func(_ *coding.Config, cfg *agent.Config) { cfg.Policy = nil }
+	}
 	var err error
 	w.coder, err = luthier.New(t.Context(), dir, opts)
 	must(t, err)
@@ -70,7 +85,10 @@ func treeOf(ctx context.Context, box sandbox.Sandbox) (*sandbox.Tree, error) {
 func (w *wired) Name() string { return w.name }
 
 func (w *wired) View(ctx context.Context, f func(*os.Root) error) error {
-	if w.tree != nil {
+	switch {
+	case w.far:
+		return errors.ErrUnsupported
+	case w.tree != nil:
 		return w.tree.View(ctx, f)
 	}
 	root, err := os.OpenRoot(w.name)
@@ -87,8 +105,11 @@ func (w *wired) Play(ctx context.Context, calls []workspacetest.Call) ([]workspa
 		script = append(script, agenttest.Call(fmt.Sprint("c", i), c.Tool, string(c.Args)))
 	}
 	w.model.script = agenttest.Script(append(script, agenttest.Text("done"))...)
-	if err := w.coder.Index.Wait(ctx); err != nil { // what search answers must not depend on time
-		return nil, err
+	// In place the index watches the directory: what search answers must not depend on when.
+	if x := w.coder.Index; x != nil {
+		if err := errors.Join(x.Wait(ctx), x.Update(ctx)); err != nil {
+			return nil, err
+		}
 	}
 	var got []workspacetest.Result
 	for ev, err := range w.coder.Run(ctx, w.session, agent.Text{Text: "go on"}) {
@@ -131,5 +152,18 @@ func (w *wired) Close() error {
 		}
 	}
 	w.closing = nil
+	return nil
+}
+
+func toolNamed(t *testing.T, w *coding.Workspace, name string) agent.Tool {
+	t.Helper()
+	list, err := w.Tools()
+	must(t, err)
+	for _, tool := range list {
+		if tool.Spec().Name == name {
+			return tool
+		}
+	}
+	t.Fatalf("there is no tool %s", name)
 	return nil
 }

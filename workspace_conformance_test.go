@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	"github.com/luthier-dev/luthier"
+	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/internal/workspacetest"
+	"github.com/luthier-dev/luthier/retrieval"
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
@@ -18,7 +20,7 @@ import (
 // Evidence: luthier · A session is the same in place, on a snapshot, a commit and forks
 func TestWorkspaceConformance(t *testing.T) {
 	tier.Normal(t)
-	suite := workspacetest.New(openInPlace)
+	suite := workspacetest.New(openInPlace, openWithoutLog)
 	for _, a := range arrangements {
 		t.Run(a.name, func(t *testing.T) {
 			if a.long && !tier.Long() {
@@ -44,13 +46,28 @@ var arrangements = []arrangement{
 	{name: "fork", open: openFork(1)},
 	{name: "fork of a fork", open: openFork(2)},
 	{name: "fork, adopted", open: openAdopted},
-	{name: "copy", open: openCopy, long: true},
+	{name: "dry run", open: openDry},
+	{name: "dry run in place", caps: workspacetest.Caps{InPlace: true}, open: openDryInPlace, long: true},
+	{name: "remote", caps: workspacetest.Caps{NoLog: true}, open: openRemote(0)},
+	{name: "remote fork", caps: workspacetest.Caps{NoLog: true}, open: openRemote(1), long: true},
+	{name: "command over a pipe", caps: workspacetest.Caps{InPlace: true}, open: openCommand},
+	{name: "copy", caps: workspacetest.Caps{NoLog: true}, open: openCopy, long: true},
 }
 
 // openInPlace makes an agent over a directory, whose repository it may write.
 func openInPlace(t *testing.T, dir string) workspacetest.Workspace {
 	box := localBox(t, sandbox.Config{Dir: dir, Unprotect: []string{".git"}})
 	return newWired(t, box, dir, luthier.Options{Sandbox: box})
+}
+
+// openWithoutLog is openInPlace with an index that reads no git log.
+func openWithoutLog(t *testing.T, dir string) workspacetest.Workspace {
+	index, err := retrieval.Open(t.Context(), dir, retrieval.Config{CacheDir: t.TempDir(), NoHistory: true})
+	must(t, err)
+	box := localBox(t, sandbox.Config{Dir: dir, Unprotect: []string{".git"}})
+	w := newWired(t, box, dir, luthier.Options{Sandbox: box, Index: index})
+	w.closing = append(w.closing, index.Close)
+	return w
 }
 
 func openSnapshot(t *testing.T, dir string) workspacetest.Workspace {
@@ -61,10 +78,37 @@ func openCommit(t *testing.T, dir string) workspacetest.Workspace {
 	return over(t, opened(t, luthier.Commit(dir, "HEAD")))
 }
 
-// openCopy opens a sandbox of a tier that has no overlays.
+// openDry makes an agent whose commands run in trials, which the host then commits.
+func openDry(t *testing.T, dir string) workspacetest.Workspace {
+	return overWith(t, opened(t, luthier.Snapshot(dir)), luthier.Options{Autonomy: agent.AutonomyDry})
+}
+
+func openDryInPlace(t *testing.T, dir string) workspacetest.Workspace {
+	box := localBox(t, sandbox.Config{Dir: dir, Unprotect: []string{".git"}})
+	return newWired(t, box, dir, luthier.Options{Sandbox: box, Autonomy: agent.AutonomyDry})
+}
+
+// openCopy opens a sandbox of a tier that has no overlays. Only its host knows what it is a copy of.
 func openCopy(t *testing.T, dir string) workspacetest.Workspace {
 	box := localBox(t, sandbox.Config{Snapshot: sandbox.SnapshotDir(dir), Floor: sandbox.TierLandlock, Ceiling: sandbox.TierLandlock})
 	return over(t, opened(t, luthier.Box(box)))
+}
+
+// openRemote opens a copy of the directory on an environment server, or a fork of that and so on.
+func openRemote(generations int) workspacetest.Open {
+	return func(t *testing.T, dir string) workspacetest.Workspace {
+		copyOf := farServer(t, luthier.ToolboxOptions{Customize: waitForIndex}, nil)
+		w := opened(t, copyOf(dir))
+		for range generations {
+			w = forked(t, w)
+		}
+		return over(t, w)
+	}
+}
+
+// openCommand opens the directory through another process, over its standard input and output.
+func openCommand(t *testing.T, dir string) workspacetest.Workspace {
+	return over(t, opened(t, toolhost(dir)))
 }
 
 // openFork opens a fork of a fork, and so on, of a snapshot.

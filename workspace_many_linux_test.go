@@ -73,19 +73,6 @@ func TestManyForksLeaveNothing(t *testing.T) {
 	}
 }
 
-func toolNamed(t *testing.T, w *coding.Workspace, name string) agent.Tool {
-	t.Helper()
-	list, err := w.Tools()
-	must(t, err)
-	for _, tool := range list {
-		if tool.Spec().Name == name {
-			return tool
-		}
-	}
-	t.Fatalf("there is no tool %s", name)
-	return nil
-}
-
 // held counts what forks may not leave behind: of this process, and of its broker and sandboxes.
 type held struct{ goroutines, descriptors, brokerDescriptors, mounts, processes, files int }
 

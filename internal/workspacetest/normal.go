@@ -11,7 +11,7 @@ var varying = []struct {
 	find *regexp.Regexp
 	put  string
 }{
-	{regexp.MustCompile(`\b\d+(\.\d+)?\s?(ns|µs|us|ms|s)\b`), "TIME"},
+	{regexp.MustCompile(`\b(\d+m)?\d+(\.\d+)?\s?(ns|µs|us|ms|s)\b`), "TIME"},
 	{regexp.MustCompile(`(?m)[ \t]*\(cached\)`), ""},
 	{regexp.MustCompile(`\bartifact-[0-9a-f]+( \(\d+ bytes\))?`), "ARTIFACT"},
 }

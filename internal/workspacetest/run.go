@@ -2,6 +2,7 @@ package workspacetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,15 +15,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A Suite holds the session in place, with which arrangements are compared.
+// A Suite holds the sessions in place, with which arrangements are compared.
 type Suite struct {
-	inPlace Open
-	mu      sync.Mutex
-	want    map[bool]*Outcome // by whether the fixture is clean
+	inPlace, noLog Open
+	mu             sync.Mutex
+	want           map[Caps]*Outcome
 }
 
-// New returns a suite that records the session in inPlace. It is recorded when it is first needed.
-func New(inPlace Open) *Suite { return &Suite{inPlace: inPlace, want: map[bool]*Outcome{}} }
+// New returns a suite that records the session in inPlace, and in noLog for arrangements whose
+// index has no git log. Each is recorded when it is first needed.
+func New(inPlace, noLog Open) *Suite {
+	return &Suite{inPlace: inPlace, noLog: noLog, want: map[Caps]*Outcome{}}
+}
 
 // An Outcome holds what a session led to.
 type Outcome struct {
@@ -39,7 +43,7 @@ const patience = 5 * time.Minute
 // to with the session in place.
 func (s *Suite) Run(t *testing.T, caps Caps, open Open) {
 	t.Helper()
-	want := s.reference(t, caps.Commit)
+	want := s.reference(t, caps)
 	dir := repository(t, false)
 	before := hostState(t, filepath.Dir(dir), caps)
 	w := open(t, dir)
@@ -63,21 +67,26 @@ func (s *Suite) Run(t *testing.T, caps Caps, open Open) {
 }
 
 // reference returns the outcome of the session in place.
-func (s *Suite) reference(t *testing.T, clean bool) *Outcome {
+func (s *Suite) reference(t *testing.T, caps Caps) *Outcome {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.want[clean] == nil {
-		w := s.inPlace(t, repository(t, clean))
+	caps.InPlace = true
+	if s.want[caps] == nil {
+		open := s.inPlace
+		if caps.NoLog {
+			open = s.noLog
+		}
+		w := open(t, repository(t, caps.Commit))
 		got, err := Play(t, w)
 		must(t, err)
 		must(t, w.Close())
-		if clean {
+		if caps.Commit {
 			got.asClone()
 		}
-		s.want[clean] = got
+		s.want[caps] = got
 	}
-	return s.want[clean]
+	return s.want[caps]
 }
 
 // asClone leaves out what differs between two clones of a repository: how git keeps it, and the
@@ -150,11 +159,15 @@ func sameView(ctx context.Context, t *testing.T, w Workspace, tree manifest) err
 	if !ok {
 		return nil
 	}
-	return v.View(ctx, func(root *os.Root) error {
+	err := v.View(ctx, func(root *os.Root) error {
 		got, err := viewManifest(root)
 		if d := cmp.Diff(tree, got); err == nil && d != "" {
 			t.Errorf("this process sees another tree than commands (-commands +this process):\n%s", d)
 		}
 		return err
 	})
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	return err
 }

@@ -35,7 +35,7 @@ type Workspace interface {
 	Close() error
 }
 
-// A Viewer is a Workspace whose files this process can open.
+// A Viewer is a Workspace whose files this process can open, or fails with errors.ErrUnsupported.
 type Viewer interface {
 	View(ctx context.Context, f func(root *os.Root) error) error
 }
@@ -50,6 +50,7 @@ type Finisher interface {
 type Caps struct {
 	InPlace bool // changes the host's directory
 	Commit  bool // starts with the files of the commit HEAD, not with those of the directory
+	NoLog   bool // searches without the git log, by which results are ordered too
 }
 
 // An Open opens an arrangement over the repository in dir. It skips the test if the host does not
