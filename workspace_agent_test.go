@@ -42,7 +42,8 @@ func (w *wired) Play(ctx context.Context, calls []workspacetest.Call) ([]workspa
 	}
 	w.model.script = agenttest.Script(append(script, agenttest.Text("done"))...)
 	if w.index != nil {
-		if err := w.index.Wait(ctx); err != nil { // what search answers must not depend on time
+		// What search answers must not depend on time.
+		if err := errors.Join(w.index.Wait(ctx), w.index.Update(ctx)); err != nil {
 			return nil, err
 		}
 	}

@@ -20,7 +20,7 @@ import (
 // TestWorkspaceConformance: a session of an agent leads to the same results, files, modes, links
 // and commit wherever its workspace is, and the host's directory stays as it was.
 //
-// Evidence: luthier · An agent's session is the same in place, on a snapshot, on a commit and on forks
+// Evidence: luthier · An agent's session is the same in place, on a snapshot, on a commit, on forks, and on another machine
 func TestWorkspaceConformance(t *testing.T) {
 	tier.Normal(t)
 	suite := workspacetest.New(openInPlace)
@@ -50,6 +50,10 @@ var arrangements = []arrangement{
 	{name: "fork of a fork", open: openFork(2)},
 	{name: "fork, adopted", open: openAdopted},
 	{name: "copy", open: openCopy, long: true},
+	{name: "remote", open: openRemote(0)},
+	{name: "remote fork", open: openRemote(1)},
+	{name: "remote, asked", open: openAsked, long: true},
+	{name: "command over a pipe", caps: workspacetest.Caps{InPlace: true}, open: openPipe},
 }
 
 // openInPlace makes the agent that luthier.New makes over a directory.
