@@ -46,7 +46,7 @@ func conformingTools(dir string) luthier.ToolboxOptions {
 // openRemote opens a copy on an environment server, and forks it several times.
 func openRemote(forks int) workspacetest.Open {
 	return func(t *testing.T, dir string) workspacetest.Workspace {
-		w := openWorkspace(t, farServer(t, conformingTools(dir), nil)(dir))
+		w := openWorkspace(t, farServer(t, conformingTools(dir))(dir))
 		for range forks {
 			f, err := w.Fork(t.Context())
 			must(t, err)
@@ -59,7 +59,7 @@ func openRemote(forks int) workspacetest.Open {
 
 // openAsked opens a copy on a server, and asks about every call that changes something.
 func openAsked(t *testing.T, dir string) workspacetest.Workspace {
-	w := openWorkspace(t, farServer(t, conformingTools(dir), nil)(dir))
+	w := openWorkspace(t, farServer(t, conformingTools(dir))(dir))
 	return far{wireFar(t, w, luthier.Options{Ask: func(context.Context, *agent.PermissionRequest, agent.Verdict) agent.Answer {
 		return agent.Answer{Allow: true}
 	}})}
