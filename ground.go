@@ -82,6 +82,14 @@ func (g *ground) origin() string {
 	return filepath.Join(g.name(), id)
 }
 
+// label returns a path with the name of what origin returns.
+func (g *ground) label() string {
+	if g.workspace != nil && g.workspace.place().Dir != "" {
+		return g.workspace.place().Dir
+	}
+	return g.name()
+}
+
 func (g *ground) tools(cfg coding.Config) (*coding.Workspace, error) {
 	if g.tree != nil {
 		return coding.OpenTree(g.tree, cfg)

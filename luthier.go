@@ -183,7 +183,7 @@ func realDir(dir string) (string, error) {
 // open builds the parts. Close releases each of them.
 func (c *Coder) open(ctx context.Context, opts *Options) error {
 	var err error
-	if c.state, err = stateDir(opts.StateDir, c.on.name(), c.on.origin()); err != nil {
+	if c.state, err = stateDir(opts.StateDir, c.on.label(), c.on.origin()); err != nil {
 		return err
 	}
 	artifacts, err := tools.NewDirStore(filepath.Join(c.state, "artifacts"))
@@ -467,7 +467,8 @@ func (c *Coder) Close() error {
 }
 
 // stateDir returns the workspace's own folder in the state directory, and creates it. workspace is
-// its origin: a directory of this machine, or how another machine is reached.
+// its origin: a directory of this machine, or how another machine is reached. name is a path after
+// which the folder is named in the latter case.
 func stateDir(base, name, workspace string) (string, error) {
 	if base == "" {
 		cache, err := os.UserCacheDir()

@@ -28,6 +28,10 @@ type ToolboxOptions struct {
 	Without []string     // names of coding tools to leave out
 	Tools   []agent.Tool // further tools
 	NoIndex bool         // leaves out the search and repo_map tools
+	// GitDir returns the repository with the history of a sandbox's workspace, by which search ranks
+	// too. It must be one that neither commands nor clients can write. Nil, or an empty name, means
+	// that there is none; a workspace in place uses its own.
+	GitDir func(sb sandbox.Sandbox) string
 	// StateDir is where the index, the checkpoints and long outputs are kept, each toolbox in a
 	// folder of its own that is removed with it. Empty means the directory for temporary files.
 	StateDir string
@@ -101,8 +105,12 @@ func (b *toolbox) open(ctx context.Context, o ToolboxOptions) error {
 	cfg := coding.Config{Only: o.Only, Without: o.Without, Artifacts: sentStore{artifacts}, Ask: askClient,
 		Reviewed: b.on.tree != nil, Proc: coding.ProcConfig{Sandbox: b.box}}
 	if !o.NoIndex {
-		cfg.Index = CodingIndexLater(sync.OnceValues(func() (x *retrieval.Index, err error) {
-			b.index, err = b.on.index(context.WithoutCancel(ctx), retrieval.Config{Background: true, Watch: true, CacheDir: filepath.Join(b.state, "index"), Logger: o.Logger})
+		cfg.Index = CodingIndexLater(sync.OnceValues(func() (_ *retrieval.Index, err error) {
+			x := retrieval.Config{Background: true, Watch: true, CacheDir: filepath.Join(b.state, "index"), Logger: o.Logger}
+			if o.GitDir != nil && b.on.tree != nil {
+				x.GitDir = o.GitDir(b.box)
+			}
+			b.index, err = b.on.index(context.WithoutCancel(ctx), x)
 			return b.index, err
 		}))
 	}

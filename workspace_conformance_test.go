@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/luthier-dev/luthier"
@@ -17,7 +18,7 @@ import (
 // TestWorkspaceConformance: a session of an agent leads to the same results, files, modes, links
 // and commit wherever its workspace is, and the host's directory stays as it was.
 //
-// Evidence: luthier · A session is the same in place, on a snapshot, a commit and forks
+// Evidence: luthier · A session is the same in place, in copies, forks and on another machine
 func TestWorkspaceConformance(t *testing.T) {
 	tier.Normal(t)
 	suite := workspacetest.New(openInPlace, openWithoutLog)
@@ -48,8 +49,9 @@ var arrangements = []arrangement{
 	{name: "fork, adopted", open: openAdopted},
 	{name: "dry run", open: openDry},
 	{name: "dry run in place", caps: workspacetest.Caps{InPlace: true}, open: openDryInPlace, long: true},
-	{name: "remote", caps: workspacetest.Caps{NoLog: true}, open: openRemote(0)},
-	{name: "remote fork", caps: workspacetest.Caps{NoLog: true}, open: openRemote(1), long: true},
+	{name: "remote", open: openRemote(0)},
+	{name: "remote fork", open: openRemote(1), long: true},
+	{name: "remote, asked", open: openAsked, long: true},
 	{name: "command over a pipe", caps: workspacetest.Caps{InPlace: true}, open: openCommand},
 	{name: "copy", caps: workspacetest.Caps{NoLog: true}, open: openCopy, long: true},
 }
@@ -97,13 +99,24 @@ func openCopy(t *testing.T, dir string) workspacetest.Workspace {
 // openRemote opens a copy of the directory on an environment server, or a fork of that and so on.
 func openRemote(generations int) workspacetest.Open {
 	return func(t *testing.T, dir string) workspacetest.Workspace {
-		copyOf := farServer(t, luthier.ToolboxOptions{Customize: waitForIndex}, nil)
+		copyOf := farServer(t, conformingTools(dir))
 		w := opened(t, copyOf(dir))
 		for range generations {
 			w = forked(t, w)
 		}
 		return over(t, w)
 	}
+}
+
+// conformingTools makes searches answer as in place.
+func conformingTools(dir string) luthier.ToolboxOptions {
+	return luthier.ToolboxOptions{Customize: waitForIndex, GitDir: func(sandbox.Sandbox) string { return filepath.Join(dir, ".git") }}
+}
+
+// openAsked opens a copy on a server, and asks about every command that may change something.
+func openAsked(t *testing.T, dir string) workspacetest.Workspace {
+	w := opened(t, farServer(t, conformingTools(dir))(dir))
+	return overWith(t, w, luthier.Options{Autonomy: agent.AutonomyEdit})
 }
 
 // openCommand opens the directory through another process, over its standard input and output.

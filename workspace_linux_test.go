@@ -86,8 +86,8 @@ func TestOneWorkspace(t *testing.T) {
 		{"snapshot", luthier.Snapshot, false},
 		{"commit", func(dir string) luthier.Source { return luthier.Commit(dir, "HEAD") }, false},
 		{"fork", func(dir string) luthier.Source { return luthier.Commit(dir, "main") }, true},
-		{"remote", farServer(t, luthier.ToolboxOptions{}, nil), false},
-		{"remote fork", farServer(t, luthier.ToolboxOptions{}, nil), true},
+		{"remote", farServer(t, luthier.ToolboxOptions{}), false},
+		{"remote fork", farServer(t, luthier.ToolboxOptions{}), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -24,6 +24,10 @@ type app struct {
 	session *agent.Session
 	lines   <-chan string
 
+	place              luthier.Workspace // nil in place
+	copied             bool              // place is a copy, whose changes are lost with it
+	exported, reminded bool
+
 	mu     sync.Mutex
 	answer chan string // receives the next line while a question is waiting
 }
@@ -47,6 +51,7 @@ func (a *app) interact() error {
 		line, ok := <-a.lines
 		if !ok {
 			a.ui.line("")
+			a.leave(context.Background()) // shows what is lost; /export was the way
 			return nil
 		}
 		line = strings.TrimSpace(line)
@@ -55,7 +60,7 @@ func (a *app) interact() error {
 		}
 		if done, err := a.command(line); err != nil {
 			a.ui.problem(err)
-		} else if done {
+		} else if done && a.leave(context.Background()) {
 			return nil
 		}
 	}
@@ -63,7 +68,9 @@ func (a *app) interact() error {
 
 const help = `/plan TASK  make a plan without changing anything    /go        carry the plan out
 /undo /redo  take back the file changes of a turn      /sessions  list this workspace's sessions
-/cost        what the session has used                 /quit      leave (so does ctrl-D)
+/changes     list the changes in a copy                /export    take them over: to the directory,
+/cost        what the session has used                            as patch FILE or branch NAME
+/quit        leave (so does ctrl-D)
 Lines typed while the agent works are given to it at once. ctrl-C stops it.`
 
 // command runs the command in a line and reports whether to leave.
@@ -85,6 +92,13 @@ func (a *app) command(line string) (bool, error) {
 			return false, err
 		}
 		a.ui.note("%s: the files of the turn %q", strings.TrimPrefix(name, "/")+"ne", ref.Label)
+	case "/export":
+		return false, a.export(ctx, rest)
+	case "/changes":
+		if a.place == nil {
+			return false, errors.New("the agent works in place: git diff shows the changes")
+		}
+		a.summary(ctx)
 	case "/cost":
 		u, cost := a.session.Usage()
 		a.ui.note("%d tokens in (%d cached), %d out, $%.4f", u.Input, u.CachedInput, u.Output, float64(cost)/1e6)

@@ -1,6 +1,8 @@
 // Command coder is an interactive coding agent for the terminal.
 //
 //	go run ./examples/coder [-dir DIR] [-model NAME] [-base-url URL] [-resume [-session ID]] [-auto LEVEL] [-unprotect NAME,...] [-p PROMPT]
+//	coder [-snapshot | -commit REF | -remote URL | -exec COMMAND] [-export HOW] …
+//	coder toolhost [-root DIR] [-no-sandbox] [-unprotect NAME,...]
 //
 // It talks to any OpenAI-compatible server (-base-url, such as http://localhost:8080/v1 for a local
 // one) or to Anthropic's API (a -model that begins with "claude", or -provider anthropic), or runs
@@ -8,6 +10,14 @@
 // and other things that this machine acts on later are read-only; commits need -unprotect .git.
 // Keys come from OPENAI_API_KEY and ANTHROPIC_API_KEY. With -p, or when the standard input is not a
 // terminal, it does one task and exits; the output is plain when it does not go to a terminal.
+//
+// With -snapshot or -commit the agent works on a copy of the directory or of a commit, and with
+// -remote on a copy on an environment server (its token comes from LUTHIER_TOKEN). The directory
+// stays as it is until /export, or -export, takes the changes over. With -exec it works in place on
+// the other side of a command that runs "coder toolhost" there:
+//
+//	coder -exec 'docker exec -i ID coder toolhost -root /work'
+//	coder -exec 'ssh HOST coder toolhost -root src/app'
 package main
 
 import (
@@ -34,10 +44,19 @@ type options struct {
 	dir, model, baseURL, provider, auto, prompt, session, state string
 	unprotect                                                   string
 	resume, noSandbox, subAgents                                bool
+	snapshot                                                    bool
+	commit, remote, exec, export                                string
 }
 
 func main() {
 	sandbox.Init()
+	if len(os.Args) > 1 && os.Args[1] == "toolhost" {
+		if err := toolhost(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, "coder toolhost:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	var o options
 	flag.StringVar(&o.dir, "dir", ".", "the workspace")
 	flag.StringVar(&o.model, "model", "gpt-5", "the model's name, or a GGUF file to run here")
@@ -51,6 +70,11 @@ func main() {
 	flag.BoolVar(&o.noSandbox, "no-sandbox", false, "run programs as plain processes of this machine")
 	flag.StringVar(&o.unprotect, "unprotect", "", "comma-separated `names` in the workspace that programs may change although this machine acts on them later, such as .git for commits")
 	flag.BoolVar(&o.subAgents, "sub-agents", false, "let the model give tasks to sub-agents")
+	flag.BoolVar(&o.snapshot, "snapshot", false, "work on a copy of the directory")
+	flag.StringVar(&o.commit, "commit", "", "work on a copy of this `commit` of the directory's repository, such as HEAD")
+	flag.StringVar(&o.remote, "remote", "", "work on a copy of the directory on the environment server at this `URL`; the token is in LUTHIER_TOKEN")
+	flag.StringVar(&o.exec, "exec", "", "work on the other side of a `command` that runs coder toolhost, such as 'docker exec -i ID coder toolhost'")
+	flag.StringVar(&o.export, "export", "", "`what` becomes of the changes in a copy at the end: dir, patch=FILE, branch=NAME or drop")
 	flag.Parse()
 	if err := run(o, os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "coder:", err)
@@ -91,13 +115,22 @@ func run(o options, stdin *os.File, stdout *os.File) error {
 		defer box.Close()
 		opts.Sandbox = box
 	}
-	app := &app{ui: u}
+	place, err := o.openWorkspace()
+	if err != nil {
+		return err
+	}
+	dir := o.dir
+	if place != nil {
+		defer place.Close()
+		opts.Workspace, dir = place, ""
+	}
+	app := &app{ui: u, place: place, copied: o.copied()}
 	if interactive {
 		app.lines = readLines(stdin)
 		opts.Ask, opts.Question = app.ask, app.question
 	}
 	opts.Middleware = []agent.Middleware{app.preview}
-	if app.coder, err = luthier.New(context.Background(), o.dir, opts); err != nil {
+	if app.coder, err = luthier.New(context.Background(), dir, opts); err != nil {
 		return err
 	}
 	defer app.coder.Close()
@@ -106,9 +139,14 @@ func run(o options, stdin *os.File, stdout *os.File) error {
 	}
 	defer func() { app.session.Close() }()
 	if interactive {
-		return app.interact()
+		err = app.interact()
+	} else {
+		err = app.once(o.prompt)
 	}
-	return app.once(o.prompt)
+	if o.export != "" && !app.exported {
+		err = errors.Join(err, app.export(context.Background(), o.export))
+	}
+	return err
 }
 
 // unprotected opens the sandbox of -unprotect.
@@ -116,13 +154,7 @@ func unprotected(o options) (sandbox.Sandbox, error) {
 	if o.noSandbox {
 		return nil, errors.New("-unprotect is for the sandbox, which -no-sandbox leaves out; give one of them")
 	}
-	cfg := sandbox.Config{Dir: o.dir}
-	for name := range strings.SplitSeq(o.unprotect, ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			cfg.Unprotect = append(cfg.Unprotect, name)
-		}
-	}
-	return sandbox.Local(context.Background(), cfg)
+	return sandbox.Local(context.Background(), sandbox.Config{Dir: o.dir, Unprotect: names(o.unprotect)})
 }
 
 // once does one task.

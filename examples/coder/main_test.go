@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -19,6 +20,13 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Init()
+	if len(os.Args) > 1 && os.Args[1] == "toolhost" {
+		if err := toolhost(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(m.Run())
 }
 

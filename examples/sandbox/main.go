@@ -1,6 +1,7 @@
-// Command sandbox runs one command in a sandbox over a directory.
+// Command sandbox runs one command in a sandbox over a directory, or serves sandboxes to others.
 //
 //	go run ./examples/sandbox -dir DIR [-net NAME,...] [-inplace [-unprotect NAME,...]] [-timeout D] [limits] [-v] -- cmd args...
+//	LUTHIER_TOKEN=… go run ./examples/sandbox -serve ADDR [-tools] [-state DIR] [-net NAME,...]
 //
 // The limits are -mem-process, -mem-total, -processes, -cpu, -disk and -inodes; -v prints by what
 // each is kept.
@@ -12,6 +13,9 @@
 // at the end. The exit
 // status is the command's; it is 124 after a timeout, 125 if no sandbox was available, and 126 or
 // 127 if the command could not be run.
+//
+// With -serve it is an environment server; package sandbox/remote is the client. With -tools the
+// coding tools run next to its sandboxes, so that "coder -remote http://ADDR" works there.
 package main
 
 import (
@@ -46,6 +50,8 @@ type options struct {
 	timeout             time.Duration
 	inPlace, verbose    bool
 	unprotect           string
+	serve, state        string
+	tools               bool
 	args                []string
 }
 
@@ -66,6 +72,9 @@ func main() {
 	flag.StringVar(&o.unprotect, "unprotect", "", "comma-separated `names` that are read-only in place and that the command may change, such as .git for commits")
 	flag.StringVar(&o.floor, "floor", "namespaces", "lowest isolation `tier` accepted: namespaces, bubblewrap, landlock or none")
 	flag.BoolVar(&o.verbose, "v", false, "print the isolation report and the changed files on stderr")
+	flag.StringVar(&o.serve, "serve", "", "serve sandboxes at this `address`, such as 127.0.0.1:8080, to those who have the token in LUTHIER_TOKEN")
+	flag.BoolVar(&o.tools, "tools", false, "with -serve: run the coding tools next to the sandboxes")
+	flag.StringVar(&o.state, "state", "", "with -serve: the server's own `directory` (default: a temporary one)")
 	flag.Parse()
 	o.args = flag.Args()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -78,6 +87,12 @@ func main() {
 }
 
 func run(ctx context.Context, o options) (int, error) {
+	if o.serve != "" {
+		if err := serve(ctx, o); err != nil {
+			return statusNoSandbox, err
+		}
+		return 0, nil
+	}
 	if len(o.args) == 0 {
 		return statusNoSandbox, errors.New("usage: sandbox [flags] -- command args...")
 	}

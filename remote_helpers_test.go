@@ -15,12 +15,18 @@ const farToken = "a token of at least sixteen bytes"
 
 // farServer starts an environment server with the coding tools, and returns what opens a copy of a
 // directory there.
-func farServer(t testing.TB, o luthier.ToolboxOptions, change func(*remote.Config)) func(dir string) luthier.Source {
+func farServer(t testing.TB, o luthier.ToolboxOptions) func(dir string) luthier.Source {
+	t.Helper()
+	url := farWeb(t, o).URL
+	return func(dir string) luthier.Source {
+		return luthier.Remote(remote.Options{URL: url, Token: farToken, Dir: dir})
+	}
+}
+
+// farWeb starts an environment server.
+func farWeb(t testing.TB, o luthier.ToolboxOptions) *httptest.Server {
 	t.Helper()
 	cfg := remote.Config{Dir: t.TempDir(), Tenants: []remote.Tenant{{Name: "test", Token: farToken}}, Tools: luthier.ServeTools(o)}
-	if change != nil {
-		change(&cfg)
-	}
 	srv, err := remote.NewServer(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -32,9 +38,7 @@ func farServer(t testing.TB, o luthier.ToolboxOptions, change func(*remote.Confi
 		}
 		web.Close()
 	})
-	return func(dir string) luthier.Source {
-		return luthier.Remote(remote.Options{URL: web.URL, Token: farToken, Dir: dir})
-	}
+	return web
 }
 
 // waitForIndex makes the tools wait until the index is complete, since what a search answers must
