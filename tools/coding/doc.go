@@ -7,6 +7,9 @@
 //	defer ws.Close()
 //	ts, err := ws.Tools()
 //
+// [OpenTree] does the same for the workspace of a sandbox, such as a snapshot or a fork: the tools
+// work on what its commands see.
+//
 // The tools that work on files are read, write, edit, apply_patch, list, glob, grep, search and
 // repo_map (with [Config.Index]), symbols, todo, memory and ask_user; those that run programs are
 // described at [ProcConfig]. Each has its text for the model in prompts/NAME.md. The whole list,
@@ -50,7 +53,10 @@
 //     grep of a single file need none.
 //   - The encoding of a file that is neither UTF-8 nor UTF-16 is found by its words. If that is not
 //     certain, only ASCII and the characters that the file has can be written.
-//   - ripgrep follows nested .rgignore files, the built-in search does not.
+//   - ripgrep follows nested .rgignore files, the built-in search does not. In a [Tree] only the
+//     built-in search is used.
+//   - In a [Tree] nothing above its top counts: no .gitignore, go.mod or repository there. A .git
+//     that leads out of the tree, as that of a linked work tree, is an error.
 //   - Files over 32 MiB (Limits.FileBytes) are read by range only and not edited; UTF-16 above that
 //     size is not read. PDF is not supported.
 //   - The text of a notebook is for reading; edits go to its raw JSON.

@@ -50,8 +50,8 @@ var errNoRipgrep = errors.New("ripgrep did not run")
 // that is in no repository it applies every .gitignore; and .rgignore files cannot be disabled
 // separately. What rg finds in files that are not UTF-8 is searched again, decoded; of UTF-16, rg
 // finds only files with a byte order mark. (An .rgignore below the root is not checked for: whoever
-// puts it there wants it to apply.) In a sandbox's tree rg is not used: it would follow a link that a
-// command puts in the place of a file, to files of this host.
+// puts it there wants it to apply.) In a sandbox's tree rg is not used: it would follow a link that
+// a command puts in the place of a file, to files of this host.
 func (w opened) canRipgrep(j *grepJob) bool {
 	if !w.onHost || w.cfg.Ripgrep == noRipgrep || j.p.rg == "" || !j.from.info.IsDir() {
 		return false

@@ -85,7 +85,7 @@ func hidden(t *testing.T) string {
 // TestTreeAttacks lets a command put traps in the place of everything that the tools open, and
 // checks that none shows or changes a file outside, or hangs.
 //
-// Evidence: coding · Links, FIFOs and huge files lead no tool out of a sandbox's tree, and stop none
+// Evidence: coding · Links, FIFOs and huge files lead no tool out of a sandbox's tree or stop one
 func TestTreeAttacks(t *testing.T) {
 	out := hidden(t)
 	head := strings.TrimSpace((&repo{t: t, dir: filepath.Join(out, "repo")}).git("rev-parse", "HEAD"))

@@ -83,8 +83,8 @@ func TestNeverAPath(t *testing.T) {
 	}
 }
 
-// TestObeyedInTree checks that calls which write obeyed files of a tree have that effect, unless its
-// changes are reviewed.
+// TestObeyedInTree checks that calls which write obeyed files of a tree have that effect, unless
+// its changes are reviewed.
 func TestObeyedInTree(t *testing.T) {
 	dir := t.TempDir()
 	root, err := os.OpenRoot(dir)
