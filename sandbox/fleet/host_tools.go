@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/luthier-dev/luthier/sandbox"
 	"github.com/luthier-dev/luthier/sandbox/remote"
 )
 
@@ -58,4 +59,17 @@ func (s *hostSession) closeTools() error {
 		return fmt.Errorf("close tools: %w", err)
 	}
 	return nil
+}
+
+// SandboxTools returns a function for HostConfig.Tools that opens the tools of boxes that are
+// sandboxes of the host's machine, such as those of [PoolBackend], with a function for
+// remote.Config.Tools, such as luthier.ServeTools returns.
+func SandboxTools(open func(ctx context.Context, sb sandbox.Sandbox) (remote.Toolbox, error)) func(ctx context.Context, box Box) (remote.Toolbox, error) {
+	return func(ctx context.Context, box Box) (remote.Toolbox, error) {
+		sb, ok := box.(sandbox.Sandbox)
+		if !ok {
+			return nil, fmt.Errorf("a box of type %T is no sandbox.Sandbox: %w", box, remote.ErrNoTools)
+		}
+		return open(ctx, sb)
+	}
 }
