@@ -292,7 +292,7 @@ func TestSlowConsumerCostsLittle(t *testing.T) {
 				time.Sleep(15 * time.Millisecond)
 			}
 		}
-	if len(m.reqs) > 12 {
+		if len(m.reqs) > 12 {
 			t.Errorf("%d requests", len(m.reqs))
 		}
 	})
