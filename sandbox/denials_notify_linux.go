@@ -5,6 +5,7 @@ package sandbox
 import (
 	"bytes"
 	"os"
+	"runtime"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -164,11 +165,30 @@ func (n *notices) makeFile(c *notice) {
 		if c.args[1]&unix.MFD_CLOEXEC != 0 {
 			a.newFlags = unix.O_CLOEXEC
 		}
-		if _, _, errno = unix.Syscall(unix.SYS_IOCTL, uintptr(n.fd), unix.SECCOMP_IOCTL_NOTIF_ADDFD, uintptr(unsafe.Pointer(&a))); errno == 0 {
+		unsignalled(func() {
+			_, _, errno = unix.Syscall(unix.SYS_IOCTL, uintptr(n.fd), unix.SECCOMP_IOCTL_NOTIF_ADDFD, uintptr(unsafe.Pointer(&a)))
+		})
+		if errno == 0 {
 			return // the call has returned with the descriptor
 		}
 	}
 	n.send(&verdict{id: c.id, errno: -int32(errno)})
+}
+
+// unsignalled calls do on a thread that no signal interrupts. The kernel marks a call as answered
+// before it adds the descriptor; if a signal of Go's scheduler interrupts that, the call returns 0,
+// which its caller takes for a new file and which is its standard input.
+func unsignalled(do func()) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var all, before unix.Sigset_t
+	for i := range all.Val {
+		all.Val[i]--
+	}
+	if unix.PthreadSigmask(unix.SIG_SETMASK, &all, &before) == nil {
+		defer unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil)
+	}
+	do()
 }
 
 // maxFileName is the longest name of an anonymous file.

@@ -288,6 +288,38 @@ func TestMemoryOfTheKernel(t *testing.T) {
 	}
 }
 
+// TestFilesOfAnInterruptedBroker sends signals to the threads of the broker, as Go's scheduler
+// does, while it makes anonymous files for a command. Each call must return a new file.
+func TestFilesOfAnInterruptedBroker(t *testing.T) {
+	tier.Normal(t)
+	sb := watched(t, 96<<20)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	broker := theBrokerOf(t, os.Getpid())
+	go func() {
+		defer close(stopped)
+		for {
+			threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", broker))
+			for _, path := range threads {
+				tid, _ := strconv.Atoi(filepath.Base(path))
+				_ = unix.Tgkill(broker, tid, unix.SIGURG) // it may have ended
+			}
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	}()
+	for range 4 {
+		exit := mustExec(t, sb, Cmd{Args: []string{self(t)}, Env: []string{helperEnv + "=files-come-and-go"}})
+		if !exit.Success() {
+			t.Errorf("%v: %s", exit, exit.Stderr)
+		}
+	}
+	close(stop)
+	<-stopped
+}
+
 func init() {
 	// Lists what of /proc, besides processes, and of /sys can be opened for writing.
 	helpers["writable-settings"] = func([]string) error {
