@@ -89,7 +89,7 @@ func openDryInPlace(t *testing.T, dir string) workspacetest.Workspace {
 	return newWired(t, box, dir, luthier.Options{Sandbox: box, Autonomy: agent.AutonomyDry})
 }
 
-// openCopy opens a sandbox of a tier that has no overlays. Only its host knows what it is a copy of.
+// openCopy opens a sandbox of a tier that has no overlays. Only its host knows its origin.
 func openCopy(t *testing.T, dir string) workspacetest.Workspace {
 	box := localBox(t, sandbox.Config{Snapshot: sandbox.SnapshotDir(dir), Floor: sandbox.TierLandlock, Ceiling: sandbox.TierLandlock})
 	return over(t, opened(t, luthier.Box(box)))
