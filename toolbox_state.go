@@ -106,8 +106,7 @@ func (b *toolbox) Undo(ctx context.Context) (string, error) { return b.moved(b.s
 // Redo implements [remote.Undoer].
 func (b *toolbox) Redo(ctx context.Context) (string, error) { return b.moved(b.store.Redo(ctx)) }
 
-// moved tells the index that any file may have changed. If it watches the directory, it waits for
-// that; see Restore.
+// moved makes the index look at all files, unless it watches them and sees the change by itself.
 func (b *toolbox) moved(id string, err error) (string, error) {
 	if b.changed != nil {
 		b.changed()

@@ -16,9 +16,10 @@ import (
 )
 
 // TestWorkspaceConformance: a session of an agent leads to the same results, files, modes, links
-// and commit wherever its workspace is, and the host's directory stays as it was.
+// and commit wherever its workspace is, and the host's directory stays as it was. Outside the long
+// tier a part of the arrangements runs.
 //
-// Evidence: luthier · A session is the same in place, in copies, forks and on another machine
+// Evidence: luthier · A session is the same in place, on copies, forks and other machines
 func TestWorkspaceConformance(t *testing.T) {
 	tier.Normal(t)
 	suite := workspacetest.New(openInPlace, openWithoutLog)
@@ -42,17 +43,17 @@ type arrangement struct {
 
 var arrangements = []arrangement{
 	{name: "in place again", caps: workspacetest.Caps{InPlace: true}, open: openInPlace, long: true},
-	{name: "snapshot", open: openSnapshot},
+	{name: "snapshot", open: openSnapshot, long: true},
 	{name: "commit", caps: workspacetest.Caps{Commit: true}, open: openCommit},
-	{name: "fork", open: openFork(1)},
+	{name: "fork", open: openFork(1), long: true},
 	{name: "fork of a fork", open: openFork(2)},
-	{name: "fork, adopted", open: openAdopted},
-	{name: "dry run", open: openDry},
+	{name: "fork, adopted", open: openAdopted, long: true},
+	{name: "dry run", open: openDry, long: true},
 	{name: "dry run in place", caps: workspacetest.Caps{InPlace: true}, open: openDryInPlace, long: true},
 	{name: "remote", open: openRemote(0)},
 	{name: "remote fork", open: openRemote(1), long: true},
 	{name: "remote, asked", open: openAsked, long: true},
-	{name: "command over a pipe", caps: workspacetest.Caps{InPlace: true}, open: openCommand},
+	{name: "command over a pipe", caps: workspacetest.Caps{InPlace: true}, open: openCommand, long: true},
 	{name: "copy", caps: workspacetest.Caps{NoLog: true}, open: openCopy, long: true},
 }
 
@@ -90,7 +91,7 @@ func openDryInPlace(t *testing.T, dir string) workspacetest.Workspace {
 	return newWired(t, box, dir, luthier.Options{Sandbox: box, Autonomy: agent.AutonomyDry})
 }
 
-// openCopy opens a sandbox of a tier that has no overlays. Only its host knows what it is a copy of.
+// openCopy opens a sandbox of a tier that has no overlays. Only its host knows its origin.
 func openCopy(t *testing.T, dir string) workspacetest.Workspace {
 	box := localBox(t, sandbox.Config{Snapshot: sandbox.SnapshotDir(dir), Floor: sandbox.TierLandlock, Ceiling: sandbox.TierLandlock})
 	return over(t, opened(t, luthier.Box(box)))
