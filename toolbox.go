@@ -36,8 +36,8 @@ type ToolboxOptions struct {
 	// folder of its own that is removed with it. Empty means the directory for temporary files.
 	StateDir string
 	Logger   *slog.Logger // receives warnings; nil is silent
-	// Customize, if set, may change the configuration of the coding tools. A tool asks the person at
-	// the agent with the configuration's Ask.
+	// Customize, if set, may change the configuration of the coding tools. A tool asks the person
+	// at the agent with the configuration's Ask.
 	Customize func(*coding.Config)
 }
 

@@ -100,7 +100,7 @@ func (b *toolbox) Undo(ctx context.Context) (string, error) { return b.moved(b.s
 // Redo implements [remote.Undoer].
 func (b *toolbox) Redo(ctx context.Context) (string, error) { return b.moved(b.store.Redo(ctx)) }
 
-// moved tells the index that any file may have changed.
+// moved reports to the index that any file may have changed.
 func (b *toolbox) moved(id string, err error) (string, error) {
 	if b.changed != nil {
 		b.changed()

@@ -20,7 +20,7 @@ import (
 // TestWorkspaceConformance: a session of an agent leads to the same results, files, modes, links
 // and commit wherever its workspace is, and the host's directory stays as it was.
 //
-// Evidence: luthier · An agent's session is the same in place, on a snapshot, on a commit, on forks, and on another machine
+// Evidence: luthier · An agent's session is the same in place, on copies and on another machine
 func TestWorkspaceConformance(t *testing.T) {
 	tier.Normal(t)
 	suite := workspacetest.New(openInPlace)
