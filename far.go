@@ -14,7 +14,7 @@ import (
 // farVersion changes with anything here that the other side must know.
 const farVersion = 1
 
-// farSpecs is what a toolbox says about itself.
+// farSpecs describes a toolbox to an agent.
 type farSpecs struct {
 	Version   int       `json:"version"`
 	Box       string    `json:"box"`  // names this toolbox; another one remembers nothing of it
@@ -61,8 +61,8 @@ type farDescription struct {
 // farCall is a call, as the arguments of a remote.ToolRequest.
 type farCall struct {
 	Call agent.ToolCall `json:"call"`
-	// Allowed is what a call may do that was not prepared. Nil allows everything: the call was
-	// approved as it was prepared.
+	// Allowed limits a call that was not prepared. Nil allows everything: the call was approved as
+	// it was prepared.
 	Allowed *farEffects `json:"allowed,omitempty"`
 }
 

@@ -43,7 +43,7 @@ func (t *forwarded) Call(ctx context.Context, call agent.ToolCall) (*agent.ToolR
 // needsApproval is the result of a call that would have done more than was allowed.
 var needsApproval = agent.ErrorResult("The call was not run: it would do more than what runs without approval. Make the same call again, so that it can be approved.")
 
-// again lets the agent decide anew about a call that would have done more than was allowed.
+// again lets the agent decide again about a call that would have done more than was allowed.
 func (h *farHost) again(next agent.Handler) agent.Handler {
 	return func(ctx context.Context, op *agent.Op) error {
 		err := next(ctx, op)

@@ -366,7 +366,7 @@ func (c *Coder) agentConfig(ctx context.Context, opts *Options, artifacts agent.
 	}, nil
 }
 
-// surroundings are what an agent is told about its workspace.
+// surroundings holds the facts about the workspace for the system prompt.
 type surroundings struct {
 	os, arch           string
 	sandboxed, indexed bool

@@ -28,16 +28,16 @@ type ToolboxOptions struct {
 	Without []string     // names of coding tools to leave out
 	Tools   []agent.Tool // further tools
 	NoIndex bool         // leaves out the search and repo_map tools
-	// GitDir returns the repository with the history of a sandbox's workspace, by which search ranks
-	// too. It must be one that neither commands nor clients can write. Nil, or an empty name, means
-	// that there is none; a workspace in place uses its own.
+	// GitDir returns the repository with the history of a sandbox's workspace, which search uses to
+	// rank. Neither commands nor clients may be able to write it. Nil, or an empty name, means that
+	// there is none; a workspace in place uses its own.
 	GitDir func(sb sandbox.Sandbox) string
 	// StateDir is where the index, the checkpoints and long outputs are kept, each toolbox in a
 	// folder of its own that is removed with it. Empty means the directory for temporary files.
 	StateDir string
 	Logger   *slog.Logger // receives warnings; nil is silent
-	// Customize, if set, may change the configuration of the coding tools. A tool asks the person at
-	// the agent with the configuration's Ask.
+	// Customize, if set, may change the configuration of the coding tools. A tool asks the person
+	// at the agent with the configuration's Ask.
 	Customize func(*coding.Config)
 }
 

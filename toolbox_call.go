@@ -27,8 +27,8 @@ func (b *toolbox) callOf(q remote.ToolRequest) (farCall, agent.Tool, error) {
 	return c, t, nil
 }
 
-// Call implements [remote.Toolbox]. It makes a call as an agent in place does: through the registry,
-// with the instructions of a folder that is touched for the first time.
+// Call implements [remote.Toolbox]. It makes a call as an agent in place does: through the
+// registry, with the instructions of a folder that is touched for the first time.
 func (b *toolbox) Call(ctx context.Context, q remote.ToolRequest, out remote.ToolOutput) (json.RawMessage, error) {
 	c, tool, err := b.callOf(q)
 	if err != nil {

@@ -25,7 +25,7 @@ func runScope(ctx context.Context) *callScope {
 	return nil
 }
 
-// ToolScope is what a tool that is called outside a run can reach through its context; see
+// ToolScope holds the values that a tool can reach through its context outside a run; see
 // [ToolContext].
 type ToolScope struct {
 	Session  *Session          // what [SessionFrom] returns; nil is none

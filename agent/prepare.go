@@ -5,16 +5,16 @@ import "context"
 // Preparer is a [Tool] for which it takes time to find out what a call would do, such as a tool on
 // another machine. An agent calls PrepareCall instead of CallEffects and DescribeCall, and then the
 // function in its result instead of Call. Until then a call counts as one that may do everything
-// that the spec names. A tool that wraps another has a method Preparer that returns the inner one's,
-// or nil.
+// that the spec names. A tool that wraps another has a method Preparer, which returns the inner
+// tool or nil.
 type Preparer interface {
 	// PrepareCall finds out what a call would do, and does nothing. An error becomes the call's
 	// result. ctx has the session and the id of the call.
 	//
 	// allowed reports whether every call with at most these effects would run unasked: each flag,
 	// and each path within what is named. A tool may then return these effects without finding out,
-	// if it refuses to do more. allowed says no if the host's policy could make a difference between
-	// such calls.
+	// if it refuses to do more. allowed returns false if the host's policy could decide differently
+	// about such calls.
 	PrepareCall(ctx context.Context, call ToolCall, allowed func(Effects, CallDescription) bool) (*PreparedCall, error)
 }
 

@@ -41,9 +41,8 @@ func (t *elsewhere) PrepareCall(ctx context.Context, call agent.ToolCall, allowe
 	}}, t.err
 }
 
-// TestPreparedCalls: what a tool finds out about a call is what the policy decides on, what the
-// person is shown and what checkpoints go by. A policy of the host is not trusted to treat all calls
-// of a tool alike.
+// TestPreparedCalls: the policy, the question to the person and the checkpoints go by what a tool
+// finds out about a call. A policy of the host is not trusted to treat all calls of a tool alike.
 //
 // Evidence: agent · A tool may find out what a call does by work that takes time
 func TestPreparedCalls(t *testing.T) {
@@ -123,8 +122,8 @@ type saver struct{ n int }
 func (s *saver) Snapshot(context.Context, string) (string, error)         { s.n++; return "s", nil }
 func (s *saver) Restore(context.Context, string) (undo string, err error) { return "", nil }
 
-// TestToolContext: a tool that a host calls itself finds its session, call and progress as in a run,
-// and what belongs to a run does nothing.
+// TestToolContext: a tool that a host calls itself finds its session, call and progress as in a
+// run. What belongs to a run does nothing.
 func TestToolContext(t *testing.T) {
 	s := agent.NewSession()
 	var said []string

@@ -103,7 +103,7 @@ func StandardRules(a Autonomy) Rules {
 	return allStandard(append(rules, Rule{Name: "needs approval", Decision: Ask, Explain: whyAsk}))
 }
 
-// standardRule is what a rule of [StandardRules] consists of, to notice a change. These rules treat
+// standardRule holds the parts of a rule of [StandardRules], to notice a change. These rules treat
 // a call no worse than one that does more.
 type standardRule struct {
 	match    uintptr
