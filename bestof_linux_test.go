@@ -88,8 +88,8 @@ func byAttempt() agent.Model {
 	})
 }
 
-// BenchmarkBestOf compares the set-up of eight attempts, until the last of them asks the model, with
-// opening one workspace and an agent over it, on a directory of 5,000 files.
+// BenchmarkBestOf compares the set-up of eight attempts, until the last of them asks the model,
+// with opening one workspace and an agent over it, on a directory of 5,000 files.
 func BenchmarkBestOf(b *testing.B) {
 	dir := b.TempDir()
 	for i := range 5000 {
