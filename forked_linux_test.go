@@ -58,8 +58,14 @@ func adopt(id, diff string, drop bool) func(*agent.Request) agenttest.Turn {
 // Evidence: luthier · Sub-agents work on forks, several at once
 func TestForkedSubAgents(t *testing.T) {
 	tier.Normal(t)
+	t.Run("commit", func(t *testing.T) { forkedSubAgents(t, func(dir string) luthier.Source { return luthier.Commit(dir, "HEAD") }) })
+	t.Run("remote", func(t *testing.T) { forkedSubAgents(t, farServer(t, luthier.ToolboxOptions{})) })
+}
+
+func forkedSubAgents(t *testing.T, from func(dir string) luthier.Source) {
+	t.Helper()
 	dir := committed(t)
-	w := openWorkspace(t, luthier.Commit(dir, "HEAD"))
+	w := openWorkspace(t, from(dir))
 	model := forkingModel(
 		always(call("1", "write", map[string]any{"path": "base.txt", "content": "base\n"})),
 		always(agenttest.Join(work("2", "cat base.txt && git status && echo 2 >two.txt"), work("3", "cat base.txt && ls two.txt; sed -i s/3/2/ a.go && git commit -qam fix"),

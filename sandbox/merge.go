@@ -58,5 +58,7 @@ func (l *local) merge(ctx context.Context, fork *local) error {
 	if v.As {
 		as = func(change func() error) error { return treefd.As(v.UID, v.GID, change) }
 	}
-	return errors.Join(c.ApplyTo(ctx, v.Root, as, InGit), v.Release())
+	err = c.ApplyTo(ctx, v.Root, as, InGit)
+	l.files.Replaced()
+	return errors.Join(err, v.Release())
 }

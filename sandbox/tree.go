@@ -99,8 +99,8 @@ func (t *Tree) Name() string { return t.name }
 // own. An ID contains no characters that are special in file names.
 func (t *Tree) ID() string { return t.id }
 
-// Generation returns how many times the workspace was forked or replaced: by Fork, Restore and
-// Adopt. What a host remembers about files, such as their inodes, is to be compared again when it
+// Generation returns how many times the workspace was forked or replaced: by Fork, Restore, Adopt
+// and Merge. What a host remembers about files, such as their inodes, is to be compared again when it
 // has changed, and watches are to be set again.
 func (t *Tree) Generation() uint64 { return t.state.Generation() }
 

@@ -69,7 +69,8 @@ type adopted struct {
 	names map[string]bool
 }
 
-// adopt makes a sandbox take over the state of a fork, which ends. A repeated request after a
+// adopt makes a sandbox take over the state of a fork, which ends, or on request its changes. A
+// repeated request after a
 // failure tries again and gets the current result.
 func (s *Server) adopt(a *account, r *http.Request) (any, error) {
 	b, d, err := boxThatCan[sandbox.Adopter](s, a, r, "go on from a fork")
@@ -91,8 +92,16 @@ func (s *Server) adopt(a *account, r *http.Request) (any, error) {
 	if <-f.ready; f.err != nil {
 		return nil, f.err
 	}
+	take := d.Adopt
+	if r.URL.Query().Get("merge") != "" {
+		m, ok := sandbox.As[sandbox.Merger](b.sb)
+		if !ok {
+			return nil, fmt.Errorf("merge: the server's sandboxes cannot: %w", errors.ErrUnsupported)
+		}
+		take = m.Merge
+	}
 	// Do not use the request's context: the request may be cut off and repeated.
-	if err := d.Adopt(s.ctx, f.sb); err != nil {
+	if err := take(s.ctx, f.sb); err != nil {
 		return nil, err
 	}
 	if b.adopted.names == nil {

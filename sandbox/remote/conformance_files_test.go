@@ -403,7 +403,35 @@ func checkAdopt(t *testing.T, open opener) {
 	if err := a.Adopt(t.Context(), two); !errors.Is(err, sandbox.ErrClosed) {
 		t.Errorf("%v, want ErrClosed", err)
 	}
+	m, ok := sandbox.As[sandbox.Merger](sb)
+	if !ok {
+		t.Fatal("no merger")
+	}
+	fork := func() sandbox.Sandbox {
+		f, err := a.Fork(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		return f
+	}
+	side, three := fork(), fork()
+	sh(t, side, "echo side >side")
+	sh(t, three, "echo 3 >n")
+	sh(t, sb, "echo 4 >n")
+	if err := m.Merge(t.Context(), side); err != nil {
+		t.Fatal(err)
+	}
+	if got := sh(t, sb, "cat n side").Stdout.String(); got != "4\nside\n" {
+		t.Errorf("merged %q", got)
+	}
+	if err := m.Merge(t.Context(), three); !errors.Is(err, sandbox.ErrConflict) || !strings.Contains(err.Error(), `"n"`) {
+		t.Errorf("%v, want ErrConflict that names n", err)
+	}
 	for what, none := range map[string]sandbox.Sandbox{"itself": sb, "a stranger": open(t, t.TempDir())} {
+		if err := m.Merge(t.Context(), none); err == nil {
+			t.Errorf("it merged %s", what)
+		}
 		if err := a.Adopt(t.Context(), none); err == nil {
 			t.Errorf("it adopted %s", what)
 		}

@@ -20,6 +20,7 @@ var (
 	_ sandbox.Restorer  = (*Sandbox)(nil)
 	_ sandbox.Approver  = (*Sandbox)(nil)
 	_ sandbox.Adopter   = (*Sandbox)(nil)
+	_ sandbox.Merger    = (*Sandbox)(nil)
 	_ sandbox.DryRunner = (*Sandbox)(nil)
 )
 
@@ -136,18 +137,28 @@ func (s *Sandbox) Fork(ctx context.Context) (sandbox.Sandbox, error) {
 // Adopt takes over the state of a fork of this sandbox, as [sandbox.Adopter] describes, and closes
 // the fork.
 func (s *Sandbox) Adopt(ctx context.Context, fork sandbox.Sandbox) error {
-	f, ok := fork.(*Sandbox)
+	return s.take(ctx, "adopt", "", fork)
+}
+
+// Merge takes over the changes of a fork of this sandbox, as [sandbox.Merger] describes, and closes
+// the fork.
+func (s *Sandbox) Merge(ctx context.Context, fork sandbox.Sandbox) error {
+	return s.take(ctx, "merge", "?merge=1", fork)
+}
+
+func (s *Sandbox) take(ctx context.Context, verb, query string, fork sandbox.Sandbox) error {
+	f, ok := sandbox.As[*Sandbox](fork)
 	if !ok || f == s || f.c.base != s.c.base {
-		return errors.New("sandbox: adopt: it is no fork of this sandbox")
+		return fmt.Errorf("sandbox: %s: it is no fork of this sandbox", verb)
 	}
 	if f.c.ctx.Err() != nil {
-		return fmt.Errorf("sandbox: adopt: the fork: %w", sandbox.ErrClosed)
+		return fmt.Errorf("sandbox: %s: the fork: %w", verb, sandbox.ErrClosed)
 	}
-	err := s.ask(ctx, "POST", "/adopt/"+f.c.id, nil, nil)
+	err := s.ask(ctx, "POST", "/adopt/"+f.c.id+query, nil, nil)
 	if err == nil {
 		err = f.Close()
 	}
-	return word("adopt", err)
+	return word(verb, err)
 }
 
 // DryRun runs a command in a fork, which the server ends when the trial is dropped. The fork counts
