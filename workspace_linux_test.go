@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/luthier-dev/luthier"
@@ -237,6 +239,83 @@ func TestResumeWorkspace(t *testing.T) {
 	defer inPlace.Close()
 	if _, _, err := inPlace.Resume(id); err == nil || !strings.Contains(err.Error(), "commit") {
 		t.Errorf("resumed in the directory itself: %v", err)
+	}
+}
+
+// TestKilledWorkspace: a process that is killed in the middle of a run leaves a session that goes
+// on with the files of its last checkpoint, and no folder that the next process cannot use.
+//
+// Evidence: luthier · A killed session over a commit resumes at its last checkpoint
+func TestKilledWorkspace(t *testing.T) {
+	tier.Normal(t)
+	const job = "LUTHIER_TEST_KILLED"
+	if at := os.Getenv(job); at != "" {
+		dir, state, _ := strings.Cut(at, "\n")
+		workUntilKilled(t, dir, state)
+		return
+	}
+	dir, state := committed(t), t.TempDir()
+	child := exec.Command(os.Args[0], "-test.run=^TestKilledWorkspace$")
+	child.Env = append(os.Environ(), job+"="+dir+"\n"+state)
+	out, err := child.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.Exited() {
+		t.Skipf("the process was not killed: %v\n%s", err, out)
+	}
+	infos, err := agent.ListSessions(sessionDir(t, state))
+	if err != nil || len(infos) != 1 {
+		t.Fatal(infos, err)
+	}
+	from, err := luthier.SourceOf(infos[0].Meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := openWorkspace(t, from)
+	coder, err := luthier.New(t.Context(), "", luthier.Options{Workspace: w, StateDir: state, Autonomy: agent.AutonomySandboxed, Model: agenttest.Script(agenttest.Text("went on"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer coder.Close()
+	s, _, err := coder.Resume("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	exitOf, err := w.Sandbox().Exec(t.Context(), sandbox.Cmd{Args: []string{"sh", "-c", "cat first second"}})
+	if err != nil || exitOf.Stdout.String() != "1\n" {
+		t.Errorf("resumed, the workspace has %v, %v", exitOf, err)
+	}
+	if _, err := coder.Run(t.Context(), s, agent.Text{Text: "Go on."}).Collect(); err != nil {
+		t.Error(err)
+	}
+}
+
+// workUntilKilled runs twice over a commit, and kills the process when the second run has changed
+// something.
+func workUntilKilled(t *testing.T, dir, state string) {
+	w, err := luthier.Open(t.Context(), luthier.Commit(dir, "HEAD"))
+	if err != nil {
+		t.Skip(err)
+	}
+	turns := []agenttest.Turn{call("1", "write", map[string]any{"path": "first", "content": "1\n"}), agenttest.Text("ok"), call("2", "write", map[string]any{"path": "second", "content": "2\n"})}
+	n := 0
+	coder, err := luthier.New(t.Context(), "", luthier.Options{Workspace: w, StateDir: state, Autonomy: agent.AutonomySandboxed, Model: agenttest.ScriptFunc(func(*agent.Request) agenttest.Turn {
+		if n++; n > len(turns) {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		}
+		return turns[n-1]
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := coder.NewSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := coder.Run(t.Context(), s, agent.Text{Text: "Write."}).Collect(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
