@@ -58,7 +58,9 @@ func adopt(id, diff string, drop bool) func(*agent.Request) agenttest.Turn {
 // Evidence: luthier · Sub-agents work on forks, several at once
 func TestForkedSubAgents(t *testing.T) {
 	tier.Normal(t)
-	t.Run("commit", func(t *testing.T) { forkedSubAgents(t, func(dir string) luthier.Source { return luthier.Commit(dir, "HEAD") }) })
+	t.Run("commit", func(t *testing.T) {
+		forkedSubAgents(t, func(dir string) luthier.Source { return luthier.Commit(dir, "HEAD") })
+	})
 	t.Run("remote", func(t *testing.T) { forkedSubAgents(t, farServer(t, luthier.ToolboxOptions{})) })
 }
 

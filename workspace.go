@@ -33,7 +33,7 @@ type Workspace interface {
 	Adopt(ctx context.Context, fork Workspace) error
 	// Export brings the changes out of the sandbox after a review: to the directory that the
 	// workspace is a copy of, to another directory, or as a patch. See sandbox.Exporter. The .git
-	// of a snapshot or commit stays inside, with the commits that were made there.
+	// stays inside, with the commits that were made there, unless the workspace is that of a [Box].
 	Export(ctx context.Context, o sandbox.ExportOptions) (*sandbox.Review, error)
 	// Close ends what runs in the workspace and drops what was not exported.
 	Close() error

@@ -170,6 +170,9 @@ func TestOneWorkspace(t *testing.T) {
 			if got, err := os.ReadFile(filepath.Join(dir, "a.go")); err != nil || string(got) != fixed {
 				t.Errorf("exported, the directory has %q, %v", got, err)
 			}
+			if got := git(t, dir, "log", "--format=%s"); got != "first\n" {
+				t.Errorf("exported, the repository has the commits %q", got)
+			}
 		})
 	}
 }

@@ -110,6 +110,7 @@ func export(ctx context.Context, w Workspace, o sandbox.ExportOptions) (*sandbox
 	if !ok {
 		return nil, fmt.Errorf("luthier: export %s: %w", w.Name(), errCannot("export"))
 	}
+	o.WithoutGit = o.WithoutGit || w.place().kind != ofBox
 	r, err := e.Export(ctx, o)
 	if err != nil {
 		return r, fmt.Errorf("luthier: export %s: %w", w.Name(), err)

@@ -38,6 +38,9 @@ type ExportOptions struct {
 	// allows none. It must not use the sandbox's tree, which waits for the export. Devices, pipes
 	// and sockets are left out and setuid bits are dropped in any case.
 	Allow func(Finding) bool
+	// WithoutGit leaves out what changed in the workspace's own .git, such as commits and an index
+	// that git has refreshed, as Snapshot.WithGit does.
+	WithoutGit bool
 }
 
 // ErrConflict means that the directory to be changed has changed in the meantime.
@@ -97,7 +100,9 @@ func (l *local) export(ctx context.Context, o ExportOptions) (*Review, error) {
 		return nil, err
 	}
 	defer c.Close()
-	l.leaveOutGit(c)
+	if o.WithoutGit || l.cfg.Snapshot.git {
+		leaveOutGit(c)
+	}
 	dir := l.ws.origin
 	if o.Dir != "" {
 		if dir, err = resolveDir("ExportOptions.Dir", o.Dir); err != nil {
@@ -121,11 +126,18 @@ func (l *local) export(ctx context.Context, o ExportOptions) (*Review, error) {
 	return r, c.Apply(ctx, dir, since)
 }
 
-// leaveOutGit removes what changed in the .git that a snapshot was given: it is only for commands
-// in the sandbox, and nothing on the host corresponds to it.
-func (l *local) leaveOutGit(c *tree.Comparison) {
-	if l.cfg.Snapshot.git {
-		c.Pairs = slices.DeleteFunc(c.Pairs, func(p tree.Pair) bool { return p.Path() == ".git" || strings.HasPrefix(p.Path(), ".git/") })
+// leaveOutGit removes what changed in the workspace's own .git.
+func leaveOutGit(c *tree.Comparison) {
+	c.Pairs = slices.DeleteFunc(c.Pairs, func(p tree.Pair) bool { return ownGit(p.Path()) })
+}
+
+func ownGit(path string) bool { return path == ".git" || strings.HasPrefix(path, ".git/") }
+
+// WithoutGit returns the review without what changed in the workspace's own .git.
+func (r *Review) WithoutGit() *Review {
+	return &Review{
+		Changes:  slices.DeleteFunc(slices.Clone(r.Changes), func(c Change) bool { return ownGit(c.Path) }),
+		Findings: slices.DeleteFunc(slices.Clone(r.Findings), func(f Finding) bool { return ownGit(f.Path) }),
 	}
 }
 

@@ -108,8 +108,8 @@ func (l *local) ReviewSince(ctx context.Context, since Point) (*Review, error) {
 		return nil, fmt.Errorf("sandbox: review %s: %w", l.ws.dir, err)
 	}
 	defer c.Close()
-	if since == AtSnapshot {
-		l.leaveOutGit(c)
+	if since == AtSnapshot && l.cfg.Snapshot.git {
+		leaveOutGit(c)
 	}
 	r, err := reviewOf(ctx, c, l.ws.original(), placesFor(c, l.ws.original()))
 	if err != nil {

@@ -100,6 +100,9 @@ func (s *Sandbox) export(ctx context.Context, opts sandbox.ExportOptions) (*sand
 	}
 	defer o.drop()
 	r := o.Review.review()
+	if opts.WithoutGit {
+		r = r.WithoutGit()
+	}
 	if err := refusal(r, opts.Allow); err != nil {
 		return r, err
 	}
