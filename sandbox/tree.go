@@ -100,8 +100,8 @@ func (t *Tree) Name() string { return t.name }
 func (t *Tree) ID() string { return t.id }
 
 // Generation returns how many times the workspace was forked or replaced: by Fork, Restore, Adopt
-// and Merge. What a host remembers about files, such as their inodes, is to be compared again when it
-// has changed, and watches are to be set again.
+// and Merge. What a host remembers about files, such as their inodes, is to be compared again when
+// it has changed, and watches are to be set again.
 func (t *Tree) Generation() uint64 { return t.state.Generation() }
 
 // View runs f with the tree and returns its error. It waits while the workspace is forked or
