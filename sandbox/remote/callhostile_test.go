@@ -61,7 +61,7 @@ func TestHostileServer(t *testing.T) {
 		"artifact's size|malformed artifact": func(_ string, n []byte) []byte {
 			return frames(8, n, 6, `{"hash":"`+fmt.Sprintf("%064d", 1)+`","size":-1}`)
 		},
-		"artifact not there|outcome is unknown": func(_ string, n []byte) []byte {
+		"artifact not there|it was lost": func(_ string, n []byte) []byte {
 			return frames(8, n, 6, `{"hash":"`+fmt.Sprintf("%064d", 1)+`","size":1}`)
 		},
 		"a large result|result of more": func(_ string, n []byte) []byte {
