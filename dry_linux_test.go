@@ -23,7 +23,7 @@ import (
 // Evidence: luthier · A command is approved by what it changed
 func TestDryRuns(t *testing.T) {
 	tier.Normal(t)
-	for _, where := range []string{"in place", "commit"} {
+	for _, where := range []string{"in place", "commit", "remote"} {
 		t.Run(where, func(t *testing.T) {
 			t.Parallel()
 			dir := committed(t)
@@ -43,8 +43,11 @@ func TestDryRuns(t *testing.T) {
 					return agent.Answer{Allow: strings.Contains(req.Description.Detail, "kept"), Reason: "not that"}
 				}}
 			path := dir
-			if where == "commit" {
+			switch where {
+			case "commit":
 				opts.Workspace, path = openWorkspace(t, luthier.Commit(dir, "HEAD")), ""
+			case "remote":
+				opts.Workspace, path = openWorkspace(t, farServer(t, luthier.ToolboxOptions{})(dir)), ""
 			}
 			coder, err := luthier.New(t.Context(), path, opts)
 			if errors.Is(err, sandbox.ErrFloor) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/tools/coding"
 )
 
 // This file has what a toolbox and an agent on another machine say to each other, within the
@@ -64,6 +65,20 @@ type farCall struct {
 	// Allowed limits a call that was not prepared. Nil allows everything: the call was approved as
 	// it was prepared.
 	Allowed *farEffects `json:"allowed,omitempty"`
+	// Dry runs commands in trials, about which the client decides.
+	Dry bool `json:"dry,omitempty"`
+}
+
+// farQuestion asks the client; exactly one field is set.
+type farQuestion struct {
+	Question *coding.Question     `json:"question,omitempty"` // the answer is a string
+	Trial    *coding.CommandTrial `json:"trial,omitempty"`    // the answer is a farKeep
+}
+
+// farKeep says whether what a command changed in a trial is kept.
+type farKeep struct {
+	Keep   bool   `json:"keep"`
+	Reason string `json:"reason,omitempty"`
 }
 
 // farResult is the result of a call.

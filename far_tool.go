@@ -19,6 +19,7 @@ type farHost struct {
 	on        *farWorkspace
 	artifacts agent.ArtifactStore
 	ask       coding.QuestionFunc // nil refuses
+	trial     coding.TrialFunc    // decides about commands that ran in a trial; nil runs none in one
 
 	mu      sync.Mutex
 	careful map[string]bool // calls that did more than was allowed: they are prepared
@@ -141,7 +142,7 @@ func (h *farHost) takeCareful(key string) bool {
 }
 
 func (t *forwarded) request(ctx context.Context, call agent.ToolCall, allowed *farEffects) remote.ToolRequest {
-	args, _ := json.Marshal(farCall{Call: agent.ToolCall{Args: call.Args}, Allowed: allowed}) // cannot fail: a call keeps any arguments
+	args, _ := json.Marshal(farCall{Call: agent.ToolCall{Args: call.Args}, Allowed: allowed, Dry: t.host.trial != nil}) // cannot fail: a call keeps any arguments
 	q := remote.ToolRequest{Name: call.Name, Args: args, CallID: call.ID}
 	if s := agent.SessionFrom(ctx); s != nil {
 		q.Session, q.Epoch = s.ID(), s.Epoch()
@@ -193,20 +194,30 @@ func (h *farHost) handlers(ctx context.Context) remote.ToolHandlers {
 			return err
 		},
 	}
-	if h.ask != nil {
-		out.Ask = func(ctx context.Context, question json.RawMessage) (json.RawMessage, error) {
-			var q coding.Question
-			if err := json.Unmarshal(question, &q); err != nil {
-				return nil, err
-			}
-			answer, err := h.ask(ctx, q)
-			if err != nil {
-				return nil, err
-			}
-			return json.Marshal(answer)
-		}
+	if h.ask != nil || h.trial != nil {
+		out.Ask = h.answer
 	}
 	return out
+}
+
+// answer answers a question of a call.
+func (h *farHost) answer(ctx context.Context, question json.RawMessage) (json.RawMessage, error) {
+	var q farQuestion
+	if err := json.Unmarshal(question, &q); err != nil {
+		return nil, err
+	}
+	switch {
+	case q.Trial != nil && h.trial != nil:
+		keep, reason := h.trial(ctx, *q.Trial)
+		return json.Marshal(farKeep{keep, reason})
+	case q.Question != nil && h.ask != nil:
+		answer, err := h.ask(ctx, *q.Question)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(answer)
+	}
+	return nil, errors.New("nobody answers such questions")
 }
 
 // maxFetched limits one text of a call. The tools keep at most 64 MiB of a program's output.

@@ -291,7 +291,7 @@ func (c *Coder) overFork(at Workspace, cfg coding.Config, opts *Options) (*forkT
 	on := at.ground()
 	cfg.Proc.Sandbox, cfg.Proc.Agent, cfg.Proc.Fork = at.Sandbox(), nil, nil
 	if on.far != nil {
-		host := &farHost{on: on.far, artifacts: cfg.Artifacts, ask: opts.Question}
+		host := &farHost{on: on.far, artifacts: cfg.Artifacts, ask: opts.Question, trial: cfg.Proc.Trial}
 		w, ts, err := host.farTools(c.state, cfg)
 		closing := func() error { return nil }
 		if w != nil {

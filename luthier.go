@@ -45,7 +45,7 @@ type Options struct {
 	// Autonomy sets how much runs without asking. The zero value lets the agent read and asks about
 	// everything else; agent.AutonomySandboxed suits unattended work. With agent.AutonomyDry a
 	// command that may change something runs in a trial over the workspace; then Ask is shown what
-	// it changed, and decides whether that is kept; on another machine it asks before.
+	// it changed, and decides whether that is kept.
 	Autonomy agent.Autonomy
 	Ask      agent.AskFunc       // answers permission questions; nil refuses what Autonomy does not allow
 	Question coding.QuestionFunc // answers the model's own questions; nil answers that nobody is there
@@ -224,9 +224,12 @@ func (c *Coder) open(ctx context.Context, opts *Options) error {
 	if err := c.checkTree(ctx, cfg.Proc.Sandbox); err != nil {
 		return err
 	}
-	if opts.dry() && cfg.Proc.Sandbox != nil && c.on.far == nil {
+	if opts.dry() && cfg.Proc.Sandbox != nil {
 		acfg.Ask = oneAtATime(acfg.Ask)
 		cfg.Proc.Trial = askAfterTrial(acfg.Ask)
+		if c.far != nil {
+			c.far.trial = cfg.Proc.Trial
+		}
 	}
 	c.told = cfg.Index
 	more := opts.Tools
@@ -353,7 +356,7 @@ func (c *Coder) agentConfig(ctx context.Context, opts *Options, artifacts agent.
 	policy := opts.Policy
 	if policy == nil {
 		policy = agent.StandardRules(opts.Autonomy)
-		if opts.dry() && c.on.far == nil { // on another machine nothing runs in a trial: it asks before
+		if opts.dry() {
 			policy = dryRules()
 		}
 	}

@@ -39,6 +39,9 @@ func (b *toolbox) Call(ctx context.Context, q remote.ToolRequest, out remote.Too
 		scope.Session = b.sessions.get(q.Session, q.Epoch)
 	}
 	ctx = agent.ToolContext(context.WithValue(ctx, outKey{}, out), scope)
+	if c.Dry {
+		ctx = coding.WithTrials(ctx, trialAtClient)
+	}
 	var effects agent.Effects
 	if tool != nil {
 		if effects = agent.EffectsOf(tool, c.Call); exceeds(effects, c.Allowed) {
@@ -99,22 +102,41 @@ func (s sentStore) Put(ctx context.Context, name string, data []byte) (string, e
 }
 
 // askClient asks the person at the agent.
-func askClient(ctx context.Context, q coding.Question) (string, error) {
+func askClient(ctx context.Context, q coding.Question) (answer string, err error) {
+	err = toClient(ctx, farQuestion{Question: &q}, &answer)
+	return answer, err
+}
+
+// mostTrialDiff is the most bytes of a diff that a question about a trial shows.
+const mostTrialDiff = 128 << 10
+
+// trialAtClient lets the agent's host decide about what a command changed in a trial.
+func trialAtClient(ctx context.Context, t coding.CommandTrial) (keep bool, reason string) {
+	if len(t.Diff) > mostTrialDiff {
+		t.Diff = t.Diff[:mostTrialDiff] + "\n[the rest of the diff is left out]\n"
+	}
+	var answer farKeep
+	if err := toClient(ctx, farQuestion{Trial: &t}, &answer); err != nil {
+		return false, "nobody could be asked whether to keep them: " + err.Error()
+	}
+	return answer.Keep, answer.Reason
+}
+
+// toClient sends a question to the agent and reads the answer.
+func toClient(ctx context.Context, q farQuestion, answer any) error {
 	out, ok := ctx.Value(outKey{}).(remote.ToolOutput)
 	if !ok {
-		return "", errors.New("nobody is there")
+		return errors.New("nobody is there")
 	}
 	text, err := json.Marshal(q)
 	if err != nil {
-		return "", err
+		return err
 	}
 	raw, err := out.Ask(ctx, text)
 	if err != nil {
-		return "", err
+		return err
 	}
-	var answer string
-	err = json.Unmarshal(raw, &answer)
-	return answer, err
+	return json.Unmarshal(raw, answer)
 }
 
 // standIns holds a session in memory for each session of an agent elsewhere, because tools remember

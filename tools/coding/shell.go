@@ -61,7 +61,7 @@ func (w *Workspace) shell(ctx context.Context, in shellIn) (*agent.ToolResult, e
 	if err != nil {
 		return nil, err
 	}
-	if w.cfg.Proc.Trial != nil && in.tried() && !effectsIn(w, in, opened.shellEffects).IsReadOnly() {
+	if w.trial(ctx) != nil && in.tried() && !effectsIn(w, in, opened.shellEffects).IsReadOnly() {
 		return w.shellInTrial(ctx, in, dir)
 	}
 	box, err := w.runner()

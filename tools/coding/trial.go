@@ -26,6 +26,23 @@ type CommandTrial struct {
 // receives the reason. It may ask a person; it must return when ctx ends.
 type TrialFunc func(ctx context.Context, t CommandTrial) (keep bool, reason string)
 
+type trialKey struct{}
+
+// WithTrials returns a context for calls whose commands run in trials about which decide decides,
+// whatever ProcConfig.Trial is: for a host that runs calls of several agents.
+func WithTrials(ctx context.Context, decide TrialFunc) context.Context {
+	return context.WithValue(ctx, trialKey{}, decide)
+}
+
+// trial returns the function that decides about trials, or nil if commands have their effects at
+// once.
+func (w *Workspace) trial(ctx context.Context) TrialFunc {
+	if f, ok := ctx.Value(trialKey{}).(TrialFunc); ok {
+		return f
+	}
+	return w.cfg.Proc.Trial
+}
+
 // Tries reports whether a call runs in a trial, if ProcConfig.Trial is set: a command of shell
 // whose end the call waits for, test and lint. Other calls have their effects when they run.
 func Tries(call agent.ToolCall) bool {
@@ -102,7 +119,7 @@ func (w *Workspace) keepOrDrop(ctx context.Context, t *sandbox.Trial, c CommandT
 		return "", false, err
 	}
 	c.Diff, c.Review = sandbox.DiffWithoutGit(diff.String()), review.Findings
-	keep, reason := w.cfg.Proc.Trial(ctx, c)
+	keep, reason := w.trial(ctx)(ctx, c)
 	if !keep {
 		return ". Its changes were dropped, nothing in the workspace has changed: " + reason, true, nil
 	}
@@ -116,7 +133,7 @@ func (w *Workspace) keepOrDrop(ctx context.Context, t *sandbox.Trial, c CommandT
 // execIn runs a program in a trial whose changes are dropped, if commands are tried: only what test
 // and lint report counts.
 func (w *Workspace) execIn(ctx context.Context) (box sandbox.Sandbox, done func(), err error) {
-	if w.cfg.Proc.Trial == nil {
+	if w.trial(ctx) == nil {
 		box, err = w.runner()
 		return box, func() {}, err
 	}

@@ -29,6 +29,14 @@ func (s Severity) String() string {
 // MarshalText writes the severity's name.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
+// UnmarshalText reads a severity's name. A name that it does not know is Refuse.
+func (s *Severity) UnmarshalText(text []byte) error {
+	if *s = Refuse; string(text) == Notice.String() {
+		*s = Notice
+	}
+	return nil
+}
+
 // Rule identifies the kind of a finding.
 type Rule string
 

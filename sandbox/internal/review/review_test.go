@@ -1,6 +1,7 @@
 package review
 
 import (
+	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -173,3 +174,21 @@ type nowhere struct{}
 
 func (nowhere) As(string) []string             { return nil }
 func (nowhere) Uses(string, fs.FileInfo) []Use { return nil }
+
+// TestFindingsAsJSON: a finding is read as it was written, and an unknown severity refuses.
+func TestFindingsAsJSON(t *testing.T) {
+	for _, want := range []Finding{{"a", RuleGitHook, Notice, "why"}, {"b", RuleLarge, Refuse, ""}} {
+		text, err := json.Marshal(want)
+		var got Finding
+		if err == nil {
+			err = json.Unmarshal(text, &got)
+		}
+		if err != nil || got != want {
+			t.Errorf("%s became %+v, %v", text, got, err)
+		}
+	}
+	var odd Finding
+	if err := json.Unmarshal([]byte(`{"severity":"later"}`), &odd); err != nil || odd.Severity != Refuse {
+		t.Errorf("%+v, %v", odd, err)
+	}
+}
