@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -234,24 +235,27 @@ func TestTreeKeepsNothingOpen(t *testing.T) {
 	}
 }
 
-// BenchmarkTreeFork measures the first search on a fork of 5,000 files, of which a few changed, as
-// a share of the first search without any index.
+// BenchmarkTreeFork measures the first search on a fork of 5,000 files, or of as many as
+// LUTHIER_FILES says, of which a few changed, as a share of the first search without any index.
 func BenchmarkTreeFork(b *testing.B) {
 	dir := b.TempDir()
 	source := goRoot(b)
-	n := 0
-	for _, d := range []string{"src", "test"} {
-		for _, f := range goFiles(b, filepath.Join(source, d)) {
-			if n++; n > 5000 {
-				break
-			}
-			text, err := os.ReadFile(f)
-			if err != nil {
-				b.Fatal(err)
-			}
-			rel, _ := filepath.Rel(source, f)
-			put(b, dir, rel, string(text))
+	all := append(goFiles(b, filepath.Join(source, "src")), goFiles(b, filepath.Join(source, "test"))...)
+	most := 5000
+	if n, err := strconv.Atoi(os.Getenv("LUTHIER_FILES")); err == nil {
+		most = n
+	}
+	for n := range most {
+		f := all[n%len(all)]
+		text, err := os.ReadFile(f)
+		if err != nil {
+			b.Fatal(err)
 		}
+		rel, _ := filepath.Rel(source, f)
+		if round := n / len(all); round > 0 {
+			rel, text = filepath.Join(fmt.Sprint("again", round), rel), fmt.Appendf(text, "\n// copy %d\n", round)
+		}
+		put(b, dir, rel, string(text))
 	}
 	settle()
 	cache := b.TempDir()
