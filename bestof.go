@@ -45,7 +45,7 @@ func BestOf(ctx context.Context, c *Coder, n int, task string, grade func(ctx co
 		return nil, fmt.Errorf("luthier: best of several: %d attempts, grade %t; there must be at least one attempt, and a function that grades", n, grade != nil)
 	}
 	if !c.on.forks() {
-		return nil, fmt.Errorf("luthier: best of several: %s is a directory in place, which cannot be forked; set Options.Workspace, for instance to one that Open makes of Snapshot or Commit", c.on.name())
+		return nil, fmt.Errorf("luthier: best of several: %s is a directory in place, which cannot be forked; %s", c.on.name(), toFork)
 	}
 	forks := make([]Workspace, 0, n)
 	defer func() {
@@ -133,9 +133,7 @@ func (c *Coder) adopt(ctx context.Context, fork Workspace) error {
 		if err != nil {
 			return fmt.Errorf("luthier: adopt a fork of %s: %w", c.on.name(), err)
 		}
-		for _, ch := range changes {
-			paths = append(paths, ch.Path)
-		}
+		paths = effectsOf(changes).Writes
 	}
 	if c.undo != nil {
 		if _, err := c.undo.Snapshot(ctx, "before the changes of a fork"); err != nil {

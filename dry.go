@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/sandbox"
 	"github.com/luthier-dev/luthier/tools/coding"
 )
 
@@ -58,13 +57,8 @@ func askAfterTrial(ask agent.AskFunc) coding.TrialFunc {
 		if ask == nil {
 			return false, "there is nobody to ask whether to keep them"
 		}
-		effects := agent.Effects{Known: true, Reasons: []string{fmt.Sprintf("it has run in a trial, and changed %d paths", len(t.Changes))}}
-		for _, c := range t.Changes {
-			effects.Writes = append(effects.Writes, c.Path)
-			if c.Kind == sandbox.Deleted {
-				effects.Flags |= agent.EffectDelete
-			}
-		}
+		effects := effectsOf(t.Changes)
+		effects.Reasons = []string{fmt.Sprintf("it has run in a trial, and changed %d paths", len(t.Changes))}
 		var detail strings.Builder
 		fmt.Fprintf(&detail, "%s\n\n%s. It changed %s.\n", t.Command, t.Ended, pathsOf(t.Changes))
 		for _, f := range t.Review {

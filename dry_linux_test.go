@@ -57,11 +57,7 @@ func TestDryRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer coder.Close()
-			s := agent.NewSession()
-			if _, err := coder.Run(t.Context(), s, agent.Text{Text: "Go."}).Collect(); err != nil {
-				t.Fatal(err)
-			}
-			got := results(s)
+			got := ranTo(t, coder, "Go.")
 			for i, want := range []string{"nothing in the workspace has changed: not that", "return 3", "kept\n[exit code 0", "PASS", "1\n[exit code 0", "return 2", "its changes are dropped", "not that"} {
 				if !strings.Contains(got[i], want) {
 					t.Errorf("result %d: %q, want %q", i+1, got[i], want)

@@ -111,10 +111,9 @@ func (f *forks) done(ctx context.Context, name string, at Workspace, r *agent.To
 	if failed != nil {
 		r = agent.ErrorResult("the sub-agent failed: %v", failed)
 	}
-	shown := diff
-	if len(shown) > shownDiff {
-		cut := strings.LastIndexByte(shown[:shownDiff], '\n') + 1
-		shown = shown[:cut] + fmt.Sprintf("[%d bytes of the diff are left out; read the files when the fork is adopted]\n", len(diff)-cut)
+	shown := wholeLines(diff, shownDiff)
+	if left := len(diff) - len(shown); left > 0 {
+		shown += fmt.Sprintf("[%d bytes of the diff are left out; read the files when the fork is adopted]\n", left)
 	}
 	r.Parts = append(r.Parts, agent.Text{Text: fmt.Sprintf("\n\nIt worked on %s, which is not part of this workspace yet: call adopt with {\"fork\": %q} to take its changes over, or with \"drop\": true to discard them. It changed %s.\n%s",
 		fin.name, fin.name, pathsOf(changes), shown)})
@@ -123,6 +122,14 @@ func (f *forks) done(ctx context.Context, name string, at Workspace, r *agent.To
 
 // shownDiff is the most bytes of a diff that an agent is shown.
 const shownDiff = 64 << 10
+
+// wholeLines returns as many lines of a text, from its beginning, as fit into most bytes.
+func wholeLines(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return text[:strings.LastIndexByte(text[:most], '\n')+1]
+}
 
 // changesIn returns what changed in a fork since it was made.
 func changesIn(ctx context.Context, fork Workspace) ([]sandbox.Change, string, error) {
@@ -213,11 +220,7 @@ func (f *forks) tool(changed func(paths []string)) (agent.Tool, error) {
 			return "", fmt.Errorf("%s was not adopted, and nothing here has changed: %w", fin.name, err)
 		}
 		f.forget(fin)
-		var paths []string
-		for _, c := range fin.changes {
-			paths = append(paths, c.Path)
-		}
-		changed(paths)
+		changed(effectsOf(fin.changes).Writes)
 		return fmt.Sprintf("%s is adopted: %s.", fin.name, pathsOf(fin.changes)), nil
 	}
 	return tools.New("adopt", adoptDescription, run, tools.WithEffects(agent.Writing(".")), tools.WithCallEffects(f.effects), tools.WithDescribe(f.describe))
@@ -242,8 +245,13 @@ func (f *forks) effects(in adoptIn) agent.Effects {
 	if fin == nil || in.Drop {
 		return agent.Effects{Known: true}
 	}
+	return effectsOf(fin.changes)
+}
+
+// effectsOf returns the effects of taking changes over.
+func effectsOf(changes []sandbox.Change) agent.Effects {
 	e := agent.Effects{Known: true}
-	for _, c := range fin.changes {
+	for _, c := range changes {
 		e.Writes = append(e.Writes, c.Path)
 		if c.Kind == sandbox.Deleted {
 			e.Flags |= agent.EffectDelete
@@ -263,10 +271,13 @@ func (f *forks) describe(in adoptIn) agent.CallDescription {
 	return agent.CallDescription{Title: fmt.Sprintf("adopt %s: %d changes", fin.name, len(fin.changes)), Detail: fin.diff, Where: f.of.Name()}
 }
 
+// toFork says what to do if a workspace cannot be forked.
+const toFork = "set Options.Workspace, for instance to one that Open makes of Snapshot or Commit"
+
 // forkedSubAgents makes the sub-agents of cfg work on forks, and returns the tool adopt.
 func (c *Coder) forkedSubAgents(cfg *coding.Config, opts *Options) (agent.Tool, error) {
 	if !c.on.forks() {
-		return nil, errors.New("Options.SubAgents is Forked, but a directory in place cannot be forked; set Options.Workspace, for instance to one that Open makes of Snapshot or Commit")
+		return nil, errors.New("Options.SubAgents is Forked, but a directory in place cannot be forked; " + toFork)
 	}
 	sub := *cfg
 	c.forks = &forks{of: c.on.workspace, tools: func(ctx context.Context, at Workspace) (*forkTools, error) {
@@ -277,11 +288,14 @@ func (c *Coder) forkedSubAgents(cfg *coding.Config, opts *Options) (agent.Tool, 
 }
 
 // tell lets the index know what changed.
-func (c *Coder) tell(paths []string) {
-	if c.told == nil || len(paths) == 0 {
+func (c *Coder) tell(paths []string) { tellIndex(c.told, paths) }
+
+// tellIndex lets an index know what changed; x may be nil.
+func tellIndex(x coding.Index, paths []string) {
+	if x == nil || len(paths) == 0 {
 		return
 	}
-	if changed := c.told.Features().Changed; changed != nil {
+	if changed := x.Features().Changed; changed != nil {
 		changed(paths...)
 	}
 }

@@ -84,11 +84,7 @@ func forkedSubAgents(t *testing.T, from func(dir string) luthier.Source) {
 		t.Fatal(err)
 	}
 	defer coder.Close()
-	s := agent.NewSession()
-	if _, err := coder.Run(t.Context(), s, agent.Text{Text: "Go."}).Collect(); err != nil {
-		t.Fatal(err)
-	}
-	got := results(s)
+	got := ranTo(t, coder, "Go.")
 	forks := map[string]string{} // by what the fork changed
 	for i, r := range got[1:6] {
 		name := regexp.MustCompile(`fork-\d`).FindString(r)

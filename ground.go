@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/checkpoint"
@@ -78,8 +77,7 @@ func (g *ground) origin() string {
 	case at.Dir != "":
 		return at.Dir
 	}
-	id, _, _ := strings.Cut(g.workspace.ID(), ".")
-	return filepath.Join(g.name(), id)
+	return filepath.Join(g.name(), firstPart(g.workspace.ID()))
 }
 
 // label returns a path with the name of what origin returns.

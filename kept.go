@@ -89,33 +89,29 @@ type kept struct {
 // keepFor is the time after which the folder of a workspace is removed if nobody used it.
 const keepFor = 30 * 24 * time.Hour
 
+func keptDir(state, name string) string { return filepath.Join(state, "workspaces", name) }
+
 // newKept makes a folder, and removes those that were not used for long.
 func newKept(state string) (*kept, error) {
-	all := filepath.Join(state, "workspaces")
-	if entries, err := os.ReadDir(all); err == nil {
+	if entries, err := os.ReadDir(keptDir(state, "")); err == nil {
 		for _, e := range entries {
 			if fi, err := e.Info(); err == nil && time.Since(fi.ModTime()) > keepFor {
-				removeUnused(all, e.Name())
+				if k, err := openKept(state, e.Name()); err == nil {
+					_ = errors.Join(k.remove(), k.lock.Close())
+				}
 			}
 		}
 	}
 	name := strings.ToLower(rand.Text())
-	if err := os.MkdirAll(filepath.Join(all, name), 0o700); err != nil {
+	if err := os.MkdirAll(keptDir(state, name), 0o700); err != nil {
 		return nil, err
 	}
 	return openKept(state, name)
 }
 
-func removeUnused(all, name string) {
-	k, err := openKept(filepath.Dir(all), name)
-	if err == nil {
-		_ = errors.Join(k.remove(), k.lock.Close())
-	}
-}
-
 // openKept takes a folder into use. It fails if it does not exist or if another process uses it.
 func openKept(state, name string) (*kept, error) {
-	k := &kept{name: name, dir: filepath.Join(state, "workspaces", name)}
+	k := &kept{name: name, dir: keptDir(state, name)}
 	if _, err := os.Stat(k.dir); err != nil {
 		return nil, err
 	}
@@ -187,10 +183,14 @@ func (s switching) Snapshot(ctx context.Context, label string) (string, error) {
 
 // Restore implements agent.Checkpointer.
 func (s switching) Restore(ctx context.Context, id string) (string, error) {
-	undo, err := s.c.Store.Restore(ctx, id)
-	if err == nil {
-		paths, _ := s.c.Store.Changes(ctx, undo, id) // if they are not known, the index looks later
-		s.c.tell(paths)
+	return restore(ctx, s.c.Store, id, s.c.tell)
+}
+
+// restore restores a checkpoint, and tells the index what that changed.
+func restore(ctx context.Context, store *checkpoint.Store, id string, tell func(paths []string)) (undo string, err error) {
+	if undo, err = store.Restore(ctx, id); err == nil {
+		paths, _ := store.Changes(ctx, undo, id) // if they are not known, the index looks later
+		tell(paths)
 	}
 	return undo, err
 }
@@ -255,6 +255,7 @@ func (c *Coder) goBack(ctx context.Context, meta agent.SessionMeta) error {
 	return c.takeOver(ctx, k)
 }
 
+// firstPart returns the ID of a tree's origin, which is that of a fork up to the first dot.
 func firstPart(id string) string {
 	first, _, _ := strings.Cut(id, ".")
 	return first

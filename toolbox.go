@@ -72,7 +72,7 @@ type toolbox struct {
 	store    *checkpoint.Store
 	index    *retrieval.Index
 	files    agent.Instructions
-	changed  func(paths ...string)
+	told     coding.Index // learns what changed; nil without one
 	specs    json.RawMessage
 	sessions standIns
 	closing  sync.Once
@@ -117,8 +117,7 @@ func (b *toolbox) open(ctx context.Context, o ToolboxOptions) error {
 	if o.Customize != nil {
 		o.Customize(&cfg)
 	}
-	if cfg.Index != nil {
-		b.changed = cfg.Index.Features().Changed
+	if b.told = cfg.Index; cfg.Index != nil {
 		cfg.Index.Features().State() // begins to index
 	}
 	if b.work, err = b.on.tools(cfg); err != nil {

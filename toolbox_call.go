@@ -112,8 +112,8 @@ const mostTrialDiff = 128 << 10
 
 // trialAtClient lets the agent's host decide about what a command changed in a trial.
 func trialAtClient(ctx context.Context, t coding.CommandTrial) (keep bool, reason string) {
-	if len(t.Diff) > mostTrialDiff {
-		t.Diff = t.Diff[:mostTrialDiff] + "\n[the rest of the diff is left out]\n"
+	if shown := wholeLines(t.Diff, mostTrialDiff); len(shown) < len(t.Diff) {
+		t.Diff = shown + "[the rest of the diff is left out]\n"
 	}
 	var answer farKeep
 	if err := toClient(ctx, farQuestion{Trial: &t}, &answer); err != nil {

@@ -91,13 +91,7 @@ func (b *toolbox) Snapshot(ctx context.Context, label string) (string, error) {
 
 // Restore implements [remote.Checkpointer].
 func (b *toolbox) Restore(ctx context.Context, id string) (string, error) {
-	undo, err := b.store.Restore(ctx, id)
-	if err == nil && b.changed != nil {
-		if paths, err := b.store.Changes(ctx, undo, id); err == nil && len(paths) > 0 {
-			b.changed(paths...)
-		}
-	}
-	return b.moved(undo, err)
+	return b.moved(restore(ctx, b.store, id, func(paths []string) { tellIndex(b.told, paths) }))
 }
 
 // Undo implements [remote.Undoer].
@@ -108,8 +102,10 @@ func (b *toolbox) Redo(ctx context.Context) (string, error) { return b.moved(b.s
 
 // moved makes the index look at all files, unless it watches them and sees the change by itself.
 func (b *toolbox) moved(id string, err error) (string, error) {
-	if b.changed != nil {
-		b.changed()
+	if b.told != nil {
+		if changed := b.told.Features().Changed; changed != nil {
+			changed()
+		}
 	}
 	return id, err
 }

@@ -57,6 +57,16 @@ func results(s *agent.Session) (out []string) {
 	return out
 }
 
+// ranTo runs a task to its end, in a session of its own, and returns the tools' results.
+func ranTo(t *testing.T, coder *luthier.Coder, task string) []string {
+	t.Helper()
+	s := agent.NewSession()
+	if _, err := coder.Run(t.Context(), s, agent.Text{Text: task}).Collect(); err != nil {
+		t.Fatal(err)
+	}
+	return results(s)
+}
+
 // openWorkspace opens a workspace, or skips the test where the host has no sandbox for it.
 func openWorkspace(t *testing.T, from luthier.Source) luthier.Workspace {
 	t.Helper()

@@ -71,7 +71,7 @@ func servePipe(ctx context.Context, conn *pipeConn, cfg PipeConfig) (err error) 
 	if cfg.TTL == 0 {
 		cfg.TTL = 15 * time.Minute
 	}
-	// The pipe is what gives access; the token is nobody's.
+	// Whoever has the pipe has access. Nobody needs the token, which the server requires.
 	s, err := newServer(Config{Dir: cfg.State, Sandbox: cfg.Sandbox, Open: cfg.Open, Tools: cfg.Tools, TTL: cfg.TTL, Log: cfg.Log,
 		Tenants: []Tenant{{Name: "pipe", Token: newID(), Quota: Quota{Sandboxes: 1}}}})
 	if err != nil {

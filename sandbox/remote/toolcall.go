@@ -18,8 +18,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// Call runs a tool once and returns its result, whatever happens to the connection. What its error
-// is tells what became of the call:
+// Call runs a tool once and returns its result, whatever happens to the connection. The kind of its
+// error says how the call ended:
 //
 //   - a [ToolError]: the tool ran and failed. Its text is the tool's.
 //   - one that is [ErrLost]: it is unknown whether, or how far, the call ran: the server was

@@ -51,7 +51,7 @@ type ToolHandlers struct {
 	// Output receives output of commands. data is valid during the call.
 	Output func(stream sandbox.Stream, data []byte)
 	// Ask answers a question. It may take any time and must return when ctx ends: with the call.
-	// An error is what the tool gets as the answer.
+	// The tool gets an error as its answer.
 	Ask func(ctx context.Context, question json.RawMessage) (answer json.RawMessage, err error)
 	// Artifact is called for each text that the result refers to. It can be fetched until Artifact
 	// returns. An error ends the wait for the result; the outcome of the call is then unknown.

@@ -2,7 +2,6 @@ package remote
 
 import (
 	"context"
-	"encoding/base32"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -119,9 +118,6 @@ func validPath(p string) bool {
 }
 
 func validHash(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
-
-// idEncoding encodes the names that clients choose.
-var idEncoding = base32.StdEncoding.WithPadding(base32.NoPadding)
 
 func validID(s string) bool {
 	return len(s) == 26 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""

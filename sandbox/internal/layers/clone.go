@@ -95,13 +95,9 @@ func (c *clone) id() string {
 	return "clone-" + hex.EncodeToString(h.Sum(nil))
 }
 
-// write writes the .git of the tree that was checked out at top, whose files are the index.
-func (c *clone) write(ctx context.Context, top string, files *index.Index) (int64, error) {
-	root, err := regular.OpenRoot(top)
-	if err != nil {
-		return 0, err
-	}
-	defer root.Close()
+// write writes the .git of the tree that was checked out at top, which is open as root and whose
+// files are the index.
+func (c *clone) write(ctx context.Context, top string, root *os.Root, files *index.Index) (int64, error) {
 	for _, d := range []string{".git", ".git/objects", ".git/objects/info", ".git/objects/pack", ".git/refs", ".git/refs/heads", ".git/refs/tags", ".git/info"} {
 		if err := root.Mkdir(d, 0o755); err != nil {
 			return 0, fmt.Errorf("write %q: %w", d, err)
@@ -126,7 +122,7 @@ func (c *clone) write(ctx context.Context, top string, files *index.Index) (int6
 		}
 	}
 	objects := &objectCopy{ctx: ctx, top: top, to: root}
-	err = objects.from(filepath.Join(c.dir, "objects"), 0)
+	err := objects.from(filepath.Join(c.dir, "objects"), 0)
 	return sum + objects.bytes, err
 }
 

@@ -191,7 +191,7 @@ func checkoutTree(ctx context.Context, s *Store, v verifiedObjects, tree plumbin
 	if err != nil || k == nil {
 		return c.bytes, err
 	}
-	n, err := k.write(ctx, dst, c.index)
+	n, err := k.write(ctx, dst, root, c.index)
 	return c.bytes + n, err
 }
 
